@@ -1,0 +1,1 @@
+"""Studies run on people: tasks, designs, participants, trials. Open `task.py` first."""

@@ -1,0 +1,53 @@
+"""Errors of studies run on people.
+
+ExperimentError
+├── StimuliError          a trial that the domain does not allow
+├── TrialsError           responses that cannot be counted
+├── DesignError           no admissible design
+│   └── EmptyDesignSpaceError
+├── PreregistrationError  collection without frozen predictions
+├── SourceError           a participant source cannot do what is asked
+│   └── ArchiveExhaustedError
+└── DataMissingError      published data are not where they should be
+└── DataDigestError   published data were changed
+"""
+
+
+class ExperimentError(Exception):
+    """Root of all errors of this package."""
+
+
+class StimuliError(ExperimentError):
+    """A trial that the domain does not allow."""
+
+
+class TrialsError(ExperimentError):
+    """Responses that cannot be counted."""
+
+
+class DesignError(ExperimentError):
+    """No admissible design."""
+
+
+class EmptyDesignSpaceError(DesignError):
+    """The design space of the study holds no admissible trial."""
+
+
+class PreregistrationError(ExperimentError):
+    """Collection was asked for without frozen predictions."""
+
+
+class SourceError(ExperimentError):
+    """A participant source cannot do what is asked."""
+
+
+class ArchiveExhaustedError(SourceError):
+    """The archive has no unused responses left for what is asked."""
+
+
+class DataMissingError(ExperimentError):
+    """Published data are not where they should be."""
+
+
+class DataDigestError(DataMissingError):
+    """A published data file differs from the version that the study cites."""

@@ -1,0 +1,227 @@
+"""What can be asked of people and how they can answer: stimuli, responses, domains, designs.
+
+A *stimulus* is one trial as shown. Stimuli of one experiment are held together as named arrays whose first axis is
+``n_trials``, so that a theory evaluates all of them at once. Responses are a long table, one row per answer, or per
+group of equal answers when only published counts are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.errors import StimuliError, TrialsError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Stimuli:
+    """Distinct trials as arrays, each with first axis ``n_trials``.
+
+    Two sets of stimuli can be concatenated when their arrays agree on all other axes.
+    """
+
+    arrays: Mapping[str, Array]
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(array) for name, array in self.arrays.items()}
+        if not lengths or len(set(lengths.values())) != 1:
+            raise StimuliError(f"stimulus arrays disagree on n_trials: {lengths}. Give every array one row per trial.")
+
+    def __len__(self) -> int:
+        return len(next(iter(self.arrays.values())))
+
+    def __getitem__(self, name: str) -> Array:
+        return self.arrays[name]
+
+    def take(self, rows: Array | Sequence[int]) -> Stimuli:
+        """The stimuli at ``rows``, in that order."""
+        index = np.asarray(rows, dtype=np.intp)
+        return Stimuli({name: array[index] for name, array in self.arrays.items()})
+
+    @cached_property
+    def keys(self) -> tuple[bytes, ...]:
+        """One key per trial; equal keys mean equal trials."""
+        columns = [
+            np.ascontiguousarray(np.asarray(self.arrays[name], dtype=np.float64).reshape(len(self), -1))
+            for name in sorted(self.arrays)
+        ]
+        table = np.concatenate(columns, axis=1) + 0.0  # turns -0.0 into 0.0
+        return tuple(row.tobytes() for row in table)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, for artifacts."""
+        return {name: np.asarray(array).tolist() for name, array in sorted(self.arrays.items())}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Stimuli:
+        """Inverse of `to_json`; numbers become float64."""
+        return cls({name: np.asarray(rows, dtype=np.float64) for name, rows in value.items()})
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Stimuli]) -> Stimuli:
+        """All parts one after another."""
+        return cls({name: np.concatenate([part[name] for part in parts]) for name in parts[0].arrays})
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What people answered in one experiment.
+
+    Rows are responses in the order of presentation within a participant. Where only published counts are known,
+    ``count`` holds how many equal answers a row stands for and ``pooled`` is true: participants cannot be told apart.
+    """
+
+    experiment: str
+    stimuli: Stimuli
+    participant: Array
+    """``(n_rows,)`` index of the person, 0-based within the experiment; 0 throughout when pooled."""
+    trial: Array
+    """``(n_rows,)`` index into ``stimuli``."""
+    response: Array
+    """``(n_rows,)`` index of the chosen option."""
+    count: Array
+    """``(n_rows,)`` number of equal answers the row stands for."""
+    n_options: int = 2
+    pooled: bool = False
+    n_people: int = 0
+    """People behind the answers; for pooled data as published."""
+
+    def __post_init__(self) -> None:
+        n_rows = len(self.participant)
+        for name in ("trial", "response", "count"):
+            if len(getattr(self, name)) != n_rows:
+                raise TrialsError(
+                    f"{self.experiment}: column {name!r} has {len(getattr(self, name))} rows, not {n_rows}."
+                )
+        if n_rows and not (self.trial.min() >= 0 and self.trial.max() < len(self.stimuli)):
+            raise TrialsError(f"{self.experiment}: a response names a trial outside 0..{len(self.stimuli) - 1}.")
+        if n_rows and not (self.response.min() >= 0 and self.response.max() < self.n_options):
+            raise TrialsError(f"{self.experiment}: a response names an option outside 0..{self.n_options - 1}.")
+        if n_rows and self.count.min() < 0:
+            raise TrialsError(f"{self.experiment}: a row stands for fewer than 0 answers.")
+
+    @property
+    def n_participants(self) -> int:
+        """Participants that can be told apart; 1 when pooled."""
+        return 0 if len(self.participant) == 0 else int(self.participant.max()) + 1
+
+    @property
+    def n_responses(self) -> int:
+        """All answers."""
+        return int(self.count.sum())
+
+    @cached_property
+    def counts(self) -> Array:
+        """``(n_participants, n_trials, n_options)`` answers."""
+        table = np.zeros((self.n_participants, len(self.stimuli), self.n_options))
+        np.add.at(table, (self.participant, self.trial, self.response), self.count)
+        return table
+
+    @cached_property
+    def proportions(self) -> Array:
+        """``(n_trials, n_options)`` share of answers; NaN where a trial was not answered."""
+        totals = self.counts.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            return totals / totals.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, for artifacts."""
+        return {
+            "experiment": self.experiment,
+            "stimuli": self.stimuli.to_json(),
+            "participant": self.participant.tolist(),
+            "trial": self.trial.tolist(),
+            "response": self.response.tolist(),
+            "count": self.count.tolist(),
+            "n_options": self.n_options,
+            "pooled": self.pooled,
+            "n_people": self.n_people,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Trials:
+        """Inverse of `to_json`."""
+        columns = {
+            name: np.asarray(value[name], dtype=np.int64) for name in ("participant", "trial", "response", "count")
+        }
+        return cls(
+            experiment=value["experiment"],
+            stimuli=Stimuli.from_json(value["stimuli"]),
+            **columns,
+            n_options=value["n_options"],
+            pooled=value["pooled"],
+            n_people=value["n_people"],
+        )
+
+
+@dataclass(frozen=True)
+class Design:
+    """What will be shown: distinct stimuli, how often each, and to how many people."""
+
+    name: str
+    """Of the experiment, unique in its campaign."""
+    stimuli: Stimuli
+    repetitions: int
+    """Presentations of each stimulus to each person."""
+    n_participants: int
+    random_coverage: tuple[int, ...] = ()
+    """Rows of ``stimuli`` that were drawn at random, not for their information."""
+    information: tuple[float, ...] = ()
+    """``(n_trials,)`` expected information gain at the moment of selection, in nats; NaN for random trials."""
+    archive: str = ""
+    """Archived experiment that has answers to these stimuli; empty for new people."""
+
+    @property
+    def n_presentations(self) -> int:
+        """Responses asked of each person."""
+        return len(self.stimuli) * self.repetitions
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Stimuli that an experiment could draw from, all answerable by the same people."""
+
+    archive: str
+    """Name of the archived experiment, or empty where new people can be asked anything."""
+    stimuli: Stimuli
+    n_participants: int
+    """People available; 0 means as many as wanted."""
+
+
+class Domain(Protocol):
+    """A kind of task: what its stimuli are, which are admissible, how they look, what describes them."""
+
+    name: str
+    options: tuple[str, ...]
+    """Labels in the order of response codes, for example ``("A", "B")``."""
+
+    def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
+        """Admissible stimuli of the space that ``settings`` describe: all of them, or a random ``n_most``."""
+
+    def space(self, settings: Mapping[str, Any]) -> Stimuli:
+        """Every admissible stimulus of the space; raises `EmptyDesignSpaceError` when there is none."""
+
+    def check(self, stimuli: Stimuli) -> None:
+        """Raise `StimuliError` naming the first trial that the domain does not allow."""
+
+    def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
+        """Stimuli of every shape the domain allows, extremes included, on which a new theory is checked."""
+
+    def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
+        """Named ``(n_trials,)`` properties by which a diagnosis says where a theory fails."""
+
+    def swap_sides(self, stimuli: Stimuli) -> Stimuli:
+        """The same trials with the two options exchanged."""
+
+    def picture(self, stimuli: Stimuli, row: int) -> str:
+        """One trial as a participant would see it: a self-contained HTML fragment without scripts."""
+
+    def describe(self, stimuli: Stimuli, row: int) -> str:
+        """One trial in a line of text."""

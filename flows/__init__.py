@@ -1,0 +1,1 @@
+"""The loop, the command line and the report. Open `cycle.py` first."""

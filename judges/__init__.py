@@ -1,0 +1,1 @@
+"""Opinions where data have not settled it yet. Open `epoch.py` first."""

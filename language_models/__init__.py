@@ -1,0 +1,1 @@
+"""Access to language models through the OpenAI protocol. Open `client.py` first."""

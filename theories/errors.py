@@ -1,0 +1,58 @@
+"""Errors of theories.
+
+TheoryError
+├── TheorySourceError       the text is not a theory: it does not parse or lacks a part
+│   └── TheoryLintError     the text uses what a theory may not use
+├── PriorError              a declared prior is not proper
+├── TheoryRaisedError       the theory raised an exception while it ran
+├── TheoryShapeError        the answer has the wrong shape
+├── TheoryProbabilityError  the answer is no set of probabilities
+├── TheoryTimeoutError      the theory took too long
+└── TheoryResourceError     the theory was stopped at a limit, or ended its process
+SandboxUnavailableError     this machine lacks a layer that the study requires
+GrammarError                a composition names what the grammar does not have
+"""
+
+
+class TheoryError(Exception):
+    """Root of what can be wrong with a theory; a campaign records it and goes on."""
+
+
+class TheorySourceError(TheoryError):
+    """The text is not a theory: it does not parse or lacks a part."""
+
+
+class TheoryLintError(TheorySourceError):
+    """The text uses what a theory may not use."""
+
+
+class PriorError(TheoryError):
+    """A declared prior is not proper."""
+
+
+class TheoryRaisedError(TheoryError):
+    """The theory raised an exception while it ran."""
+
+
+class TheoryShapeError(TheoryError):
+    """The answer has the wrong shape."""
+
+
+class TheoryProbabilityError(TheoryError):
+    """The answer is no set of probabilities."""
+
+
+class TheoryTimeoutError(TheoryError):
+    """The theory took too long."""
+
+
+class TheoryResourceError(TheoryError):
+    """The theory was stopped at a limit, or ended its process."""
+
+
+class SandboxUnavailableError(Exception):
+    """This machine lacks a layer that the study requires."""
+
+
+class GrammarError(Exception):
+    """A composition names what the grammar does not have."""

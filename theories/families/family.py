@@ -1,0 +1,24 @@
+"""What a family file declares: a domain's grammar and the published theories it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from theories.grammar import Composition, Grammar
+from theories.theory import TheoryProgram
+
+
+@dataclass(frozen=True)
+class Family:
+    """Theories of one domain."""
+
+    domain: str
+    grammar: Grammar
+    seeds: Mapping[str, tuple[str, Composition]]
+    """Published theories by name (as written in study files): title and composition."""
+
+    def program(self, name: str) -> TheoryProgram:
+        """Source of a published theory; raises KeyError for a name the family does not have."""
+        title, composition = self.seeds[name]
+        return TheoryProgram(self.grammar.write(composition, title), author="published")

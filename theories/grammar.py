@@ -1,0 +1,156 @@
+"""A grammar of theories: published mechanisms that fill the slots of a domain's skeleton.
+
+A composition names the mechanisms in each slot. `write` turns it into source with a claim in words; `edits` lists the
+compositions one change away. The advocate searches this space; a family file declares it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pprint import pformat
+from textwrap import dedent, fill, indent
+from typing import Any
+
+from theories.errors import GrammarError
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One published idea of how people choose, as code for one slot of the skeleton."""
+
+    slot: str
+    name: str
+    claim: str
+    """What it says, as a clause that continues "people ..."."""
+    code: str
+    """Statements that set the slot's variables; earlier slots' variables and ``parameters`` can be used."""
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Declared priors, in the form of ``PARAMETERS``."""
+    answers: tuple[str, ...] = ()
+    """Stimulus features whose mispredictions this mechanism could repair."""
+    citation: str = ""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in the skeleton."""
+
+    name: str
+    least: int = 1
+    most: int = 1
+    """How many mechanisms it takes; several are written in the grammar's order."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Mechanism names per slot, and priors that replace the mechanisms' own."""
+
+    slots: Mapping[str, tuple[str, ...]]
+    priors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Identity of the structure, whatever the priors."""
+        return tuple(sorted((slot, names) for slot, names in self.slots.items() if names))
+
+    @property
+    def size(self) -> int:
+        """Number of mechanisms."""
+        return sum(len(names) for names in self.slots.values())
+
+    def to_literal(self) -> dict[str, list[str]]:
+        """As declared in the source."""
+        return {slot: list(names) for slot, names in self.slots.items() if names}
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A domain's skeleton and its mechanisms."""
+
+    domain: str
+    slots: tuple[Slot, ...]
+    mechanisms: tuple[Mechanism, ...]
+    before: str
+    """Statements that unpack ``trials`` before the first slot."""
+    after: str
+    """Statements that end in ``return`` the probabilities."""
+    helpers: str = ""
+    """Module-level code placed before ``choose``."""
+
+    def mechanism(self, slot: str, name: str) -> Mechanism:
+        """Look one up; raises `GrammarError` naming what there is."""
+        for item in self.mechanisms:
+            if (item.slot, item.name) == (slot, name):
+                return item
+        known = ", ".join(item.name for item in self.mechanisms if item.slot == slot)
+        raise GrammarError(f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}.")
+
+    def used(self, composition: Composition) -> list[Mechanism]:
+        """The composition's mechanisms in the order in which they are written."""
+        unknown = set(composition.slots) - {slot.name for slot in self.slots}
+        if unknown:
+            raise GrammarError(f"the {self.domain} grammar has no slot {', '.join(sorted(unknown))}.")
+        ordered = []
+        for slot in self.slots:
+            names = composition.slots.get(slot.name, ())
+            if not slot.least <= len(names) <= slot.most or len(set(names)) != len(names):
+                raise GrammarError(
+                    f"slot {slot.name!r} takes {slot.least} to {slot.most} different mechanisms, not {list(names)}."
+                )
+            chosen = {name: self.mechanism(slot.name, name) for name in names}
+            ordered += [item for item in self.mechanisms if item.slot == slot.name and item.name in chosen]
+        return ordered
+
+    def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
+        """Declared priors, with the composition's replacements."""
+        own = {name: dict(prior) for item in self.used(composition) for name, prior in item.parameters.items()}
+        return own | {name: dict(prior) for name, prior in composition.priors.items() if name in own}
+
+    def write(self, composition: Composition, name: str) -> str:
+        """Source of the theory: docstring with the claim, declarations, and ``choose``."""
+        used = self.used(composition)
+        clauses = [item.claim for item in used if item.claim]
+        claim = "people " + "; ".join(clauses) + "."
+        docstring = fill(f"{name}: {claim}", width=110)
+        body = "\n".join(dedent(part).strip("\n") for part in (self.before, *(item.code for item in used), self.after))
+        return (
+            f'"""{docstring}\n"""\n\n'
+            f"PARAMETERS = {pformat(self.parameters(composition), width=110, sort_dicts=False)}\n"
+            f"COMPOSITION = {pformat(composition.to_literal(), width=110, sort_dicts=False)}\n\n\n"
+            + (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
+            + "def choose(parameters, trials, xp):\n"
+            + indent(body, "    ")
+            + "\n"
+        )
+
+    def edits(self, composition: Composition) -> list[tuple[str, Composition]]:
+        """All compositions one change away: a mechanism replaced, added or removed, each with the change in words."""
+        found: list[tuple[str, Composition]] = []
+        for slot in self.slots:
+            have = composition.slots.get(slot.name, ())
+            others = [item.name for item in self.mechanisms if item.slot == slot.name and item.name not in have]
+            options: list[tuple[str, tuple[str, ...]]] = []
+            for index, name in enumerate(have):
+                rest = have[:index] + have[index + 1 :]
+                if len(rest) >= slot.least:
+                    options.append((f"drop {name} from {slot.name}", rest))
+                options += [(f"replace {name} by {other} in {slot.name}", (*rest, other)) for other in others]
+            if len(have) < slot.most:
+                options += [(f"add {other} to {slot.name}", (*have, other)) for other in others]
+            found += [(words, self._with(composition, slot.name, names)) for words, names in options]
+        return found
+
+    def mechanisms_answering(self, feature: str) -> list[Mechanism]:
+        """Mechanisms that could repair mispredictions along ``feature``."""
+        return [item for item in self.mechanisms if feature in item.answers]
+
+    def _with(self, composition: Composition, slot: str, names: Sequence[str]) -> Composition:
+        order = [item.name for item in self.mechanisms if item.slot == slot]
+        slots = dict(composition.slots) | {slot: tuple(sorted(names, key=order.index))}
+        return Composition(slots, composition.priors)
+
+
+def composition_of(literal: Mapping[str, Sequence[str]], priors: Mapping[str, Mapping[str, Any]]) -> Composition:
+    """Read a composition back from a source's ``COMPOSITION`` and ``PARAMETERS``."""
+    return Composition({slot: tuple(names) for slot, names in literal.items()}, priors)

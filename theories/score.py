@@ -1,0 +1,236 @@
+"""Scores: how well a theory predicted the choices actually made, never how well it could be fitted.
+
+The score is the log predictive probability of the responses, integrated over the theory's population of parameters:
+the declared prior (``declared``), or the population that earlier experiments taught (``learned``), which never uses
+the experiment being scored. A *unit* is what is exchangeable: a participant, or a problem where only pooled counts
+were published. All logarithms are natural; scores are in nats per choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from experiments.task import Trials
+
+Array = NDArray[np.float64]
+TINY = 1e-12
+"""Smallest probability that a score takes at face value, so that one impossible answer costs 27.6 nats, not infinity."""
+
+
+def log_likelihood(probabilities: Array, counts: Array) -> Array:
+    """Log p(answers of a participant | draw), one matrix product.
+
+    Args:
+        probabilities: ``(n_draws, n_trials, n_options)``.
+        counts: ``(n_participants, n_trials, n_options)`` answers.
+
+    Returns:
+        ``(n_draws, n_participants)`` nats.
+    """
+    log_p = np.log(np.maximum(probabilities, TINY))
+    return log_p.reshape(len(log_p), -1) @ counts.reshape(len(counts), -1).T  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One experiment's answers as one theory's draws see them."""
+
+    trials: Trials
+    probabilities: Array
+    """``(n_draws, n_trials, n_options)``."""
+
+    @property
+    def log_likelihood(self) -> Array:
+        """``(n_draws, n_participants)``; for pooled answers use `log_predictive`."""
+        return log_likelihood(self.probabilities, self.trials.counts)
+
+
+@dataclass(frozen=True)
+class UnitScores:
+    """Log predictive probability per unit of one experiment."""
+
+    log_predictive: Array
+    """``(n_units,)`` nats."""
+    n_choices: Array
+    """``(n_units,)`` choices."""
+
+    @property
+    def per_choice(self) -> Array:
+        """``(n_units,)`` nats per choice."""
+        return self.log_predictive / self.n_choices
+
+    @property
+    def mean(self) -> float:
+        """Nats per choice, averaged over units in proportion to their choices."""
+        return float(self.log_predictive.sum() / self.n_choices.sum())
+
+
+def log_predictive(evidence: Evidence, log_weights: Array | None = None) -> UnitScores:
+    """Integrate the likelihood over the population.
+
+    Args:
+        evidence: Answers and the probabilities of every draw.
+        log_weights: ``(n_draws,)`` normalised log weights of the draws; the declared population when None.
+
+    Returns:
+        One score per participant; per trial when the answers are pooled, with the people's mean probability, since
+        pooled answers do not say which of them came from one person.
+    """
+    n_draws = len(evidence.probabilities)
+    if log_weights is None:
+        log_weights = np.full(n_draws, -np.log(n_draws))
+    counts = evidence.trials.counts
+    if evidence.trials.pooled:
+        mean = np.einsum("d,dto->to", np.exp(log_weights), evidence.probabilities)
+        totals = counts.sum(axis=0)
+        answered = totals.sum(axis=1) > 0
+        scores = (totals * np.log(np.maximum(mean, TINY))).sum(axis=1)
+        return UnitScores(scores[answered], totals.sum(axis=1)[answered])
+    n_choices = counts.sum(axis=(1, 2))
+    answered = n_choices > 0
+    scores = logsumexp(evidence.log_likelihood + log_weights[:, None], axis=0)
+    return UnitScores(scores[answered], n_choices[answered])
+
+
+def learn_population(evidence: Sequence[Evidence], *, strength: float = 5.0, n_iterations: int = 50) -> Array:
+    """Weights of the draws taught by experiments: the population's mixing distribution by expectation maximisation.
+
+    Args:
+        evidence: Earlier experiments, all with the same draws.
+        strength: Prior people's worth of the declared population (a Dirichlet prior, uniform over draws).
+        n_iterations: Steps of expectation maximisation.
+
+    Returns:
+        ``(n_draws,)`` normalised log weights.
+
+    References:
+        Laird (1978), Journal of the American Statistical Association 73, 805-811.
+    """
+    n_draws = len(evidence[0].probabilities)
+    weights = np.full(n_draws, 1.0 / n_draws)
+    single = [item.log_likelihood for item in evidence if not item.trials.pooled]
+    likelihood = np.concatenate(single, axis=1) if single else np.zeros((n_draws, 0))
+    likelihood = np.exp(likelihood - likelihood.max(axis=0, initial=-np.inf)) if likelihood.size else likelihood
+    pooled = [
+        (item.probabilities.reshape(n_draws, -1), item.trials.counts.sum(axis=0).ravel())
+        for item in evidence
+        if item.trials.pooled
+    ]
+    for _ in range(n_iterations):
+        expected = np.full(n_draws, strength / n_draws)
+        if likelihood.size:
+            expected += weights * (likelihood @ (1.0 / np.maximum(weights @ likelihood, 1e-300)))
+        for probabilities, counts in pooled:
+            expected += weights * (probabilities @ (counts / np.maximum(weights @ probabilities, TINY)))
+        weights = expected / expected.sum()
+    return np.log(np.maximum(weights, 1e-300))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error."""
+
+    value: float
+    standard_error: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Two standard errors to each side."""
+        return self.value - 2 * self.standard_error, self.value + 2 * self.standard_error
+
+
+def mean_over_units(scores: UnitScores) -> Estimate:
+    """Nats per choice with a standard error clustered by unit (ratio estimator)."""
+    return _ratio(scores.log_predictive, scores.n_choices)
+
+
+def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> Estimate:
+    """Mean advantage of the first theory over the second, averaged over experiments.
+
+    Args:
+        first, second: The two theories' scores of the same experiments, in the same order.
+
+    Returns:
+        Nats per choice and the standard error clustered by unit within experiment.
+    """
+    parts = [_ratio(a.log_predictive - b.log_predictive, a.n_choices) for a, b in zip(first, second, strict=True)]
+    return average(parts)
+
+
+def average(parts: Sequence[Estimate]) -> Estimate:
+    """Mean over experiments of independent estimates."""
+    return Estimate(
+        float(np.mean([part.value for part in parts])),
+        float(np.sqrt(np.sum([part.standard_error**2 for part in parts])) / len(parts)),
+    )
+
+
+def is_tie(difference: Estimate) -> bool:
+    """Whether two theories are closer than two standard errors of their difference."""
+    return bool(abs(difference.value) <= 2 * difference.standard_error)
+
+
+def _ratio(totals: Array, sizes: Array) -> Estimate:
+    """Ratio of sums with the linearised standard error over units; infinite for a single unit."""
+    n_units, size = len(totals), sizes.sum()
+    value = totals.sum() / size
+    if n_units < 2:
+        return Estimate(float(value), float("inf"))
+    residual = totals - value * sizes
+    return Estimate(float(value), float(np.sqrt(n_units / (n_units - 1) * (residual**2).sum()) / size))
+
+
+def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> Estimate | None:
+    """What the other people's answers to the same trial predict: the leave-one-person-out log score.
+
+    Each answer is predicted by the proportion among all others, shrunk towards even odds by ``pseudo_count`` answers.
+
+    Returns:
+        Nats per choice, or None where no trial was answered by two people (or twice, when pooled).
+    """
+    counts = trials.counts
+    totals = counts.sum(axis=0)
+    share = pseudo_count / trials.n_options
+    if trials.pooled:
+        if not (totals.sum(axis=1) > 1).any():
+            return None
+        others = np.maximum(totals - 1, 0)
+        log_p = np.log((others + share) / (totals.sum(axis=1, keepdims=True) - 1 + pseudo_count))
+        answered = totals.sum(axis=1) > 0
+        return _ratio((totals * log_p).sum(axis=1)[answered], totals.sum(axis=1)[answered])
+    if not ((counts.sum(axis=2) > 0).sum(axis=0) > 1).any():
+        return None
+    others = totals[None] - counts
+    log_p = np.log((others + share) / (others.sum(axis=2, keepdims=True) + pseudo_count))
+    n_choices = counts.sum(axis=(1, 2))
+    return _ratio((counts * log_p).sum(axis=(1, 2))[n_choices > 0], n_choices[n_choices > 0])
+
+
+def skill(score: float, ceiling: float | None, n_options: int = 2) -> float | None:
+    """Position between chance (0) and the noise ceiling (1); None without a ceiling above chance."""
+    chance = -np.log(n_options)
+    if ceiling is None or ceiling <= chance:
+        return None
+    return float((score - chance) / (ceiling - chance))
+
+
+def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | None]:
+    """Mean squared error and correlation of the second option's proportion over distinct answered trials.
+
+    Args:
+        predicted: ``(n_trials, n_options)`` choice proportions of the declared population.
+        trials: What people answered.
+
+    Returns:
+        Mean squared error, and Pearson's r (None when either side is constant).
+    """
+    answered = trials.counts.sum(axis=(0, 2)) > 0
+    p, q = predicted[answered, -1], trials.proportions[answered, -1]
+    error = float(np.mean((p - q) ** 2))
+    constant = len(p) < 2 or np.ptp(p) < TINY or np.ptp(q) < TINY
+    return error, None if constant else float(np.corrcoef(p, q)[0, 1])

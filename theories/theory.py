@@ -1,0 +1,216 @@
+"""A theory: a claim about behaviour that can be run.
+
+A `TheoryProgram` is text. It becomes a `Theory` only through `load_theory`, which reads its claim and its declared
+parameters without running it, and then proves in the sandbox that it behaves as a theory must. The source looks like
+this::
+
+    \"\"\"Weighted additive: people add up the ratings, each weighted by the validity of its cue.\"\"\"
+    PARAMETERS = {"sensitivity": {"prior": "log_uniform", "low": 0.1, "high": 20.0, "unit": "per point"}}
+
+    def choose(parameters, trials, xp):
+        difference = trials["ratings"][:, 1] - trials["ratings"][:, 0]
+        evidence = (trials["validities"] * difference).sum(axis=-1)
+        return 1 / (1 + xp.exp(-parameters["sensitivity"] * evidence))
+
+``parameters[name]`` is ``(n_draws, 1)``, every array of ``trials`` has first axis ``n_trials``, and the answer is the
+probability of the second option, ``(n_draws, n_trials)``, or of every option, ``(n_draws, n_trials, n_options)``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from traces.digest import Digest, digest_of
+
+from experiments.task import Domain
+from theories.errors import TheoryProbabilityError, TheorySourceError
+from theories.prior import Prior, draw_population, parse_prior
+from theories.sandbox.client import Sandbox
+
+Array = NDArray[np.float64]
+LAPSE = "lapse"
+"""Name by which a theory declares its share of random choices."""
+
+
+@dataclass(frozen=True)
+class TheoryProgram:
+    """Text that claims to be a theory, with who wrote it and from what."""
+
+    source: str
+    author: str
+    parents: tuple[Digest, ...] = ()
+
+    @property
+    def digest(self) -> Digest:
+        """Address of the text: equal sources are one theory, whoever wrote them."""
+        return digest_of({"theory": self.source})
+
+
+@dataclass(frozen=True)
+class Theory:
+    """A program that passed all checks. Make it with `load_theory`."""
+
+    program: TheoryProgram
+    name: str
+    claim: str
+    priors: Mapping[str, Prior]
+    composition: Mapping[str, Any] | None
+    """Mechanisms per slot when the grammar wrote it, read from the source's ``COMPOSITION``."""
+    broadcasts: bool = True
+    """False when the theory only runs one draw at a time."""
+    checks: tuple[str, ...] = field(default=(), compare=False)
+    """What `load_theory` proved, a sentence each."""
+
+    @property
+    def digest(self) -> Digest:
+        """Address of the source."""
+        return self.program.digest
+
+    @cached_property
+    def short(self) -> str:
+        """Name and the beginning of the digest, to tell namesakes apart."""
+        return f"{self.name} ({self.digest[:6]})"
+
+    def population(self, n_draws: int, *, lapse: bool = True) -> dict[str, Array]:
+        """``n_draws`` people from the declared priors, the same for every caller.
+
+        Args:
+            n_draws: A power of two.
+            lapse: With False the declared share of random choices is set to its lowest meaning, 0.
+        """
+        rng = np.random.default_rng(int(self.digest[:16], 16))
+        drawn = draw_population(self.priors, n_draws, rng)
+        if not lapse and LAPSE in drawn:
+            drawn[LAPSE] = np.zeros(n_draws)
+        return drawn or {"": np.zeros(n_draws)}
+
+
+def read_program(program: TheoryProgram) -> Theory:
+    """Claim, parameters and composition, read from the syntax tree; nothing is run and nothing is proved.
+
+    Raises:
+        TheorySourceError: It does not parse, or lacks its claim, ``PARAMETERS`` or ``choose``.
+        PriorError: A parameter's prior is not proper.
+    """
+    try:
+        tree = ast.parse(program.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        raise TheorySourceError(f"the source does not parse{f' at line {line}' if line else ''}: {error}.") from None
+    docstring = ast.get_docstring(tree)
+    if not docstring or ":" not in docstring:
+        raise TheorySourceError('the source has no claim. Begin it with a docstring of the form """Name: claim.""".')
+    name, _, claim = docstring.partition(":")
+    literals: dict[str, Any] = {}
+    functions = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            functions.add(node.name)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            target = node.targets[0].id
+            if target in ("PARAMETERS", "COMPOSITION"):
+                try:
+                    literals[target] = ast.literal_eval(node.value)
+                except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                    raise TheorySourceError(
+                        f"{target} at line {node.lineno} is not a literal; write numbers and strings, no expressions."
+                    ) from None
+    if "choose" not in functions:
+        raise TheorySourceError("the source defines no function `choose(parameters, trials, xp)`.")
+    if not isinstance(literals.get("PARAMETERS"), dict):
+        raise TheorySourceError("the source declares no PARAMETERS; write `PARAMETERS = {}` for a theory without any.")
+    priors = {str(key): parse_prior(str(key), value) for key, value in literals["PARAMETERS"].items()}
+    return Theory(program, " ".join(name.split()), " ".join(claim.split()), priors, literals.get("COMPOSITION"))
+
+
+def load_theory(program: TheoryProgram, domain: Domain, sandbox: Sandbox) -> Theory:
+    """Prove that a program is a theory of ``domain`` and return it as one.
+
+    It is run in the sandbox on the domain's probes, at the corners and in the middle of its declared ranges:
+    probabilities must be finite, not negative and sum to one (the sandbox refuses others), must not depend on the
+    order of trials, must be the same on a second call, and draws taken together must equal draws taken one at a time.
+
+    Raises:
+        TheoryError: The first of these that fails, with the probe where it does.
+    """
+    theory = read_program(program)
+    rng = np.random.default_rng(0)
+    probes = domain.probes(rng)
+    corners = corner_draws(theory.priors, rng)
+    stimuli = [probe.arrays for probe in probes]
+    n_options = len(domain.options)
+    with sandbox.open_session(program.source, stimuli, n_options=n_options) as session:
+        together = session.probabilities(corners)
+        again = session.probabilities(corners)
+        alone = session.probabilities({name: values[:1] for name, values in corners.items()})
+        broadcasts = session.broadcasts
+    reverse = [{name: array[::-1] for name, array in arrays.items()} for arrays in stimuli]
+    backwards = sandbox.probabilities(program.source, corners, reverse, n_options=n_options)
+    for index, (first, second, single, reversed_) in enumerate(zip(together, again, alone, backwards, strict=True)):
+        where = f"on probe {index} of the domain {domain.name!r}"
+        if not np.array_equal(first, second):
+            raise TheoryProbabilityError(f"the theory answers differently when asked twice {where}; use no randomness.")
+        if not np.allclose(first[:1], single, atol=1e-9):
+            raise TheoryProbabilityError(
+                f"draws taken together differ from draws taken one at a time {where}; "
+                "combine arrays along the first axis only by broadcasting."
+            )
+        if not np.allclose(first, reversed_[:, ::-1], atol=1e-9):
+            raise TheoryProbabilityError(
+                f"probabilities depend on the order of the trials {where}; "
+                "a theory without `learn` may look at one trial at a time only."
+            )
+    checks = (
+        f"probabilities are finite, not negative and sum to one on {sum(map(len, probes))} trials at "
+        f"{len(next(iter(corners.values())))} points of the declared ranges",
+        "two calls agree",
+        "the order of trials does not matter",
+        "draws together equal draws one at a time" if broadcasts else "runs one draw at a time",
+    )
+    return Theory(program, theory.name, theory.claim, theory.priors, theory.composition, broadcasts, checks)
+
+
+def corner_draws(priors: Mapping[str, Prior], rng: np.random.Generator, n_random: int = 24) -> dict[str, Array]:
+    """Extremes, middle and random points of the declared ranges, each ``(n_points,)``."""
+    if not priors:
+        return {"": np.zeros(2)}
+    names = list(priors)
+    edge = np.concatenate(
+        [
+            np.eye(len(names)),
+            1 - np.eye(len(names)),
+            np.zeros((1, len(names))),
+            np.ones((1, len(names))),
+            np.full((1, len(names)), 0.5),
+        ]
+    )
+    fractions = np.concatenate([edge, rng.random((n_random, len(names)))])
+
+    def at(prior: Prior, fraction: Array) -> Array:
+        low, high = prior.latent(np.array([prior.low, prior.high]))
+        latent = low + (high - low) * fraction
+        return np.clip(np.exp(latent) if prior.is_log else latent, prior.low, prior.high)
+
+    return {name: at(priors[name], fractions[:, column]) for column, name in enumerate(names)}
+
+
+def predict(
+    theory: Theory,
+    sandbox: Sandbox,
+    stimuli: Sequence[Mapping[str, Array]],
+    n_draws: int,
+    *,
+    n_options: int = 2,
+    lapse: bool = True,
+) -> list[Array]:
+    """Choice proportions of the declared population: ``(n_trials, n_options)`` for each set of stimuli."""
+    answers = sandbox.probabilities(
+        theory.program.source, theory.population(n_draws, lapse=lapse), stimuli, n_options=n_options
+    )
+    return [answer.mean(axis=0) for answer in answers]
