@@ -1,9 +1,9 @@
 """Narrow a theory's declared ranges to the population that the data show. The result is a new theory.
 
 With single answers the population is learned by expectation maximisation: draws of the current population are
-weighted by every participant's posterior, and the next population takes the mean and spread of these posteriors on
-the scale of each prior. With pooled answers people cannot be told apart; there the spread describes what the pooled
-choice proportions leave open about parameters that all people share.
+weighted by every participant's posterior, and the next population is the truncated normal that is most likely to
+have yielded these posteriors, on the scale of each prior. With pooled answers people cannot be told apart; there the
+spread describes what the pooled choice proportions leave open about parameters that all people share.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.optimize import minimize
+from scipy.special import logsumexp, ndtr
 from scipy.stats import qmc
 
 from experiments.task import Trials
@@ -54,12 +55,13 @@ def calibrate(
     )
     current = dict(priors)
     pooled = all(item.pooled for item in trials)
-    for iteration in range(n_iterations):
+    update = _moments if pooled else _most_likely
+    for _ in range(n_iterations):
         drawn = {name: current[name].quantile(uniform[:, column]) for column, name in enumerate(names)}
         answers = predict(drawn)
         weights = _shared_weights(trials, answers) if pooled else _population_weights(trials, answers)
         current = {
-            name: _moments(
+            name: update(
                 priors[name],
                 priors[name].latent(drawn[name]),
                 weights,
@@ -98,3 +100,24 @@ def _moments(declared: Prior, latent: Array, weights: Array, floor: float) -> Pr
     center = float(weights @ latent)
     spread = float(np.sqrt(weights @ (latent - center) ** 2))
     return declared.narrowed(min(max(center, low), high), max(spread, floor * (high - low)))
+
+
+def _most_likely(declared: Prior, latent: Array, weights: Array, floor: float) -> Prior:
+    """The normal, truncated to the declared limits, that is most likely to have yielded the weighted draws.
+
+    Taking their mean and spread instead would narrow the population in every round, because truncation narrows it
+    again; where people crowd at a limit, the center comes to lie on it.
+    """
+    low, high = (float(value) for value in declared.latent(np.array([declared.low, declared.high])))
+    mean = float(weights @ latent)
+    variance = float(weights @ (latent - mean) ** 2)
+    least, most = floor * (high - low), high - low
+
+    def surprise(center_and_log_spread: Array) -> float:
+        center, spread = center_and_log_spread[0], np.exp(center_and_log_spread[1])
+        inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)
+        return float(((mean - center) ** 2 + variance) / (2 * spread**2) + np.log(spread * max(inside, 1e-300)))
+
+    start = np.array([min(max(mean, low), high), np.log(min(max(np.sqrt(variance), least), most))])
+    fitted = minimize(surprise, start, bounds=[(low, high), (np.log(least), np.log(most))], method="L-BFGS-B").x
+    return declared.narrowed(float(fitted[0]), float(np.exp(fitted[1])))

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from traces.digest import Digest, digest_of
+from traces.digest import Digest, digest_bytes
 
 from experiments.task import Domain
 from theories.errors import TheoryProbabilityError, TheorySourceError
@@ -49,7 +49,7 @@ class TheoryProgram:
     @property
     def digest(self) -> Digest:
         """Address of the text: equal sources are one theory, whoever wrote them."""
-        return digest_of({"theory": self.source})
+        return digest_bytes(self.source.encode())
 
 
 @dataclass(frozen=True)

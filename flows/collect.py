@@ -1,0 +1,81 @@
+"""Stage: ask people, take what the inbox holds, and write down the answers. Needs a preregistration."""
+
+from __future__ import annotations
+
+from experiments.design import design_from_json
+from experiments.errors import SourceError
+from experiments.preregistration import Preregistration
+from experiments.record import DesignChosen, Recruited, TrialsCollected
+from experiments.task import Trials
+from flows.engine import task
+from flows.run import Run
+from theories.score import noise_ceiling
+from traces.digest import Digest
+from traces.step import Recorded, StepContext
+
+
+@task(name="recruit")
+async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Recorded[Recruited]:
+    """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
+    design = design_from_json(run.trace.artifacts.get_json(plan.record.design))
+    run.progress.stage(cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials")
+
+    def ask(context: StepContext) -> Recruited:
+        recruitment = run.source.recruit(plan.record, design, context.key)
+        for number, payload in enumerate(run.source.poll(recruitment)):
+            run.trace.inbox.deliver(run.config.participants.source, payload, batch_key=f"{context.key}:{number}")
+        run.source.close(recruitment)
+        return Recruited(
+            experiment=design.name, source=run.config.participants.source, n_participants=recruitment.n_participants
+        )
+
+    return await run.step(
+        "recruit", ask, returns=Recruited, inputs=[plan.digest], position={"cycle": cycle, "experiment": design.name}
+    )
+
+
+@task(name="collect")
+async def collect(
+    run: Run, cycle: int, chosen: Recorded[DesignChosen], plan: Recorded[Preregistration], asked: Recorded[Recruited]
+) -> Recorded[TrialsCollected]:
+    """Take the batches that arrived for an experiment and write its trial table."""
+    name = plan.record.experiment
+    taken: list[Digest] = []
+
+    def take(context: StepContext) -> TrialsCollected:
+        parts = []
+        for batch in run.trace.inbox.pending():
+            trials = Trials.from_json(batch.json())
+            if trials.experiment == name:
+                parts.append(trials)
+                taken.append(batch.digest)
+        if len(parts) != 1:
+            raise SourceError(
+                f"experiment {name} has {len(parts)} batches in the inbox instead of one; "
+                f"`lakatos resume {run.folder}` asks the source again."
+            )
+        (trials,) = parts
+        ceiling = noise_ceiling(trials)
+        return TrialsCollected(
+            experiment=name,
+            preregistration=plan.digest,
+            trials=context.artifacts.put_json(trials.to_json()),
+            n_participants=trials.n_participants,
+            n_responses=trials.n_responses,
+            n_people=trials.n_people,
+            pooled=trials.pooled,
+            ceiling=None if ceiling is None else ceiling.value,
+            ceiling_error=None if ceiling is None else ceiling.standard_error,
+        )
+
+    found = await run.step(
+        "collect",
+        take,
+        returns=TrialsCollected,
+        inputs=[plan.digest, asked.digest],
+        position={"cycle": cycle, "experiment": name},
+    )
+    for digest in taken:
+        run.trace.inbox.mark_taken(digest)
+    run.source.mark_released(design_from_json(run.trace.artifacts.get_json(chosen.record.design)))
+    return found

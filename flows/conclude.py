@@ -1,0 +1,243 @@
+"""Stage: the verdict, on data that the loop has not seen where there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.participants.archival import ArchivalParticipants
+from experiments.record import SealedOpened
+from experiments.task import Trials
+from flows.engine import task
+from flows.record import Concluded, CrossValidated, ErrorOnTrials, TruthCompared
+from flows.run import Run
+from theories.score import Estimate, Evidence, is_tie, log_predictive, paired_difference
+from theories.scoreboard import prequential_advantage
+from traces.digest import Digest
+from traces.step import Recorded, StepContext
+
+Array = NDArray[np.float64]
+TRUTH_DRAWS = 256
+
+
+@task(name="open_sealed")
+async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
+    """Open the sealed answers of an archive, once the loop has ended."""
+    source = run.source
+    if not isinstance(source, ArchivalParticipants) or not source.sealed():
+        return None
+
+    def work(context: StepContext) -> SealedOpened:
+        sealed = source.sealed()
+        return SealedOpened(
+            experiments=tuple(item.experiment for item in sealed),
+            trials=tuple(context.artifacts.put_json(item.to_json()) for item in sealed),
+            n_trials=sum(len(item.stimuli) for item in sealed),
+            n_responses=sum(item.n_responses for item in sealed),
+        )
+
+    return await run.step("open_sealed", work, returns=SealedOpened, inputs=[run.state.cycles[-1].digest])
+
+
+@task(name="compare_truth")
+async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
+    """How close the leader and the published theories came to the hidden rule, over all trials of the space."""
+    hidden = run.hidden
+    if hidden is None:
+        return None
+    names = [run.state.board().leader.theory, *run.state.seeds]
+
+    def work(context: StepContext) -> TruthCompared:
+        space = run.domain.space(run.config.space)
+        truth = run.laboratory.proportions(hidden, space, TRUTH_DRAWS, lapse=False)
+
+        def distance(name: Digest, lapse: bool) -> float:
+            predicted = run.laboratory.proportions(run.theory(name), space, TRUTH_DRAWS, lapse=lapse)
+            return float(np.mean((predicted[:, -1] - truth[:, -1]) ** 2))
+
+        return TruthCompared(
+            hidden=hidden.name,
+            n_trials=len(space),
+            corrected={name: distance(name, lapse=False) for name in dict.fromkeys(names)},
+            uncorrected={name: distance(name, lapse=True) for name in dict.fromkeys(names)},
+        )
+
+    return await run.step(
+        "compare_truth",
+        work,
+        returns=TruthCompared,
+        inputs=[run.state.cycles[-1].digest, *(run.state.theories[name].digest for name in names)],
+    )
+
+
+@task(name="conclude")
+async def conclude(run: Run) -> Recorded[Concluded]:
+    """Say which theory leads, on what evidence, and by how much."""
+    run.progress.stage(len(run.state.cycles), "verdict", "")
+    opened = await open_sealed(run)
+    truth = await compare_truth(run)
+    inputs = [run.state.cycles[-1].digest]
+    inputs += [item.digest for item in (opened, truth) if item is not None]
+    inputs += [fold.digest for fold in run.state.folds]
+
+    def work(context: StepContext) -> Concluded:
+        board = run.state.board()
+        leader = board.leader.theory
+        seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
+        rivals = [name for name in seeds if name != leader]
+        sealed = [run.trials_of(digest) for digest in opened.record.trials] if opened else []
+        errors = tuple(_errors(run, name, sealed) for name in dict.fromkeys([leader, *seeds]))
+        advantage, basis = _advantage(run, leader, rivals, sealed)
+        holds = advantage is not None and advantage.value > 0 and not is_tie(advantage)
+        cross_validated = _cross_validated(run)
+        stop = run.state.cycles[-1].record.stop
+        return Concluded(
+            leader=leader,
+            runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
+            holds=holds,
+            text=_text(run, leader, rivals, advantage, basis, holds, errors, cross_validated),
+            stop=stop,
+            advantage=advantage.value if advantage else None,
+            advantage_error=advantage.standard_error if advantage else None,
+            basis=basis,
+            errors=errors,
+            cross_validated=cross_validated,
+        )
+
+    return await run.step("conclude", work, returns=Concluded, inputs=inputs)
+
+
+def _answers(run: Run, name: Digest, trials: Sequence[Trials]) -> list[Array]:
+    return run.laboratory.answers(
+        run.theory(name), [item.stimuli for item in trials], run.config.theories.draws, trials[0].n_options
+    )
+
+
+def _squared(trials: Trials, answer: Array) -> Array:
+    """``(n_trials,)`` squared errors of the last option's share."""
+    return (answer.mean(axis=0)[:, -1] - trials.proportions[:, -1]) ** 2  # type: ignore[no-any-return]
+
+
+def _errors(run: Run, name: Digest, sealed: Sequence[Trials]) -> ErrorOnTrials:
+    """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
+    groups: dict[str, list[Array]] = {}
+    opened = []
+    for experiment in run.state.collected:
+        trials = run.trials(experiment)
+        predicted = np.asarray(run.state.scores[name, experiment].record.proportions)
+        squared = (predicted - trials.proportions[:, -1]) ** 2
+        opened.append(squared.mean())
+        groups.setdefault(run.state.designs[experiment].record.archive or experiment, []).append(squared)
+    if not sealed:
+        return ErrorOnTrials(
+            theory=name,
+            open=float(np.mean(opened)),
+            sealed=None,
+            sealed_error=None,
+            all=float(np.mean(opened)),
+            sealed_score=None,
+        )
+    answers = _answers(run, name, sealed)
+    hidden = [_squared(item, answer) for item, answer in zip(sealed, answers, strict=True)]
+    for item, squared in zip(sealed, hidden, strict=True):
+        if item.experiment in groups:
+            groups[item.experiment].append(squared)
+    flat = np.concatenate(hidden)
+    scores = [log_predictive(Evidence(item, answer)).mean for item, answer in zip(sealed, answers, strict=True)]
+    return ErrorOnTrials(
+        theory=name,
+        open=float(np.mean(opened)),
+        sealed=float(flat.mean()),
+        sealed_error=float(flat.std(ddof=1) / np.sqrt(len(flat))) if len(flat) > 1 else None,
+        all=float(np.mean([np.concatenate(parts).mean() for parts in groups.values()])),
+        sealed_score=float(np.mean(scores)),
+    )
+
+
+def _advantage(
+    run: Run, leader: Digest, rivals: Sequence[Digest], sealed: Sequence[Trials]
+) -> tuple[Estimate | None, str]:
+    """The leader's advantage over the best published rival, on the most trustworthy data there are."""
+    if not rivals:
+        return None, "no published rival"
+    best = rivals[0]
+    if sealed:
+        own, other = (
+            [
+                log_predictive(Evidence(item, answer))
+                for item, answer in zip(sealed, _answers(run, name, sealed), strict=True)
+            ]
+            for name in (leader, best)
+        )
+        return paired_difference(own, other), "sealed trials"
+    scores = {key: item.record for key, item in run.state.scores.items()}
+    found = prequential_advantage(leader, best, list(run.state.collected), scores)
+    if found is not None:
+        return found[0], f"predictions frozen before {found[1]} experiment{'s' if found[1] > 1 else ''}"
+    return run.state.board().of(best).behind, "all data, which the leader was fitted to: exploratory"
+
+
+def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
+    folds = [item.record for item in run.state.folds]
+    if not folds:
+        return ()
+    observed = np.concatenate([fold.observed for fold in folds])
+    predictions = {"leader": np.concatenate([fold.predicted for fold in folds])}
+    for name in folds[0].baselines:
+        predictions[name] = np.concatenate([fold.baselines[name] for fold in folds])
+    lines = []
+    for name, predicted in predictions.items():
+        squared = (predicted - observed) ** 2
+        lines.append(
+            CrossValidated(
+                name=name,
+                error=float(squared.mean()),
+                standard_error=float(squared.std(ddof=1) / np.sqrt(len(squared))),
+            )
+        )
+    return tuple(lines)
+
+
+def _text(
+    run: Run,
+    leader: Digest,
+    rivals: Sequence[Digest],
+    advantage: Estimate | None,
+    basis: str,
+    holds: bool,
+    errors: Sequence[ErrorOnTrials],
+    cross_validated: Sequence[CrossValidated],
+) -> str:
+    name = run.state.name(leader)
+    parts = []
+    if advantage is None:
+        parts.append(f"{name} leads; there is no published rival to compare it with.")
+    else:
+        low, high = advantage.interval
+        rival = run.state.name(rivals[0])
+        how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}; {basis})"
+        parts.append(
+            f"{name} {'predicts choices better than' if holds else 'is not shown to predict better than'} "
+            f"{rival}, the best published rival here: {how}."
+        )
+    own = errors[0]
+    parts.append(
+        f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"
+        + (f" and {own.sealed:.4f} on the sealed ones" if own.sealed is not None else "")
+        + "."
+    )
+    if run.state.truth is not None:
+        truth = run.state.truth.record
+        parts.append(
+            f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
+            f"{truth.corrected[leader]:.4f} without its lapses and {truth.uncorrected[leader]:.4f} with them."
+        )
+    if cross_validated:
+        best = cross_validated[0]
+        parts.append(
+            f"Over {len(run.state.folds)} folds of problems that the whole loop had not seen, the error is "
+            f"{best.error:.4f} (standard error {best.standard_error:.4f})."
+        )
+    return " ".join(parts)

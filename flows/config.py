@@ -1,0 +1,208 @@
+"""The study file: what a campaign asks, of whom, and when it stops.
+
+Every key is checked; an unknown one is refused with the nearest known one. ``json_schema()`` describes the format for
+editors and stands in ``studies/schema.json``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from experiments.archives import ARCHIVES
+from experiments.domains import DOMAINS
+from flows.errors import StudyError
+from theories.families import FAMILIES
+from traces.digest import Digest, digest_of
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TheoriesConfig(_Section):
+    """Where the search starts and how far it goes in a cycle."""
+
+    seeds: tuple[str, ...] = Field(min_length=2)
+    """Published theories, by name; `lakatos theories DOMAIN` lists them."""
+    draws: int = Field(512, ge=32, le=65536)
+    """People drawn from each theory's declared population when it is scored; a power of two."""
+    candidates: int = Field(60, ge=0, le=10000)
+    """Compositions that an advocate may try in a cycle."""
+    successors: int = Field(3, ge=0, le=20)
+    """New theories that enter the pool in a cycle, at most."""
+    rivals: int = Field(4, ge=2, le=12)
+    """Leading theories that an experiment is designed to tell apart."""
+
+    @model_validator(mode="after")
+    def _power_of_two(self) -> TheoriesConfig:
+        if self.draws & (self.draws - 1):
+            raise ValueError(f"draws must be a power of two, not {self.draws}")
+        return self
+
+
+class DesignConfig(_Section):
+    """What an experiment may cost and must achieve."""
+
+    trials: int = Field(24, ge=1)
+    """Distinct trials in an experiment, at most."""
+    repetitions: int = Field(2, ge=1)
+    """Presentations of each trial to each person."""
+    participants: int = Field(25, ge=2)
+    per_cycle: int = Field(1, ge=1)
+    """Experiments in a cycle."""
+    random_share: float = Field(0.25, ge=0, le=1)
+    """Share of trials drawn at random, so that surprises outside all current theories stay visible."""
+    power: float = Field(0.9, gt=0, lt=1)
+    """Probability with which the planned people must recover the generating theory."""
+    candidates: int = Field(2000, ge=1)
+    """Trials of the space that a design search looks at."""
+
+
+class ParticipantsConfig(_Section):
+    """Who answers."""
+
+    source: Literal["simulated", "archival"]
+    theory: str = ""
+    """Simulated: the hidden theory that people follow, by name."""
+    mechanisms: dict[str, tuple[str, ...]] = {}
+    """Simulated: mechanisms that replace the hidden theory's own, by slot, for example ``choice = ["deterministic"]``."""
+    random_choices: float = Field(0.0, ge=0, le=1)
+    """Simulated: share of answers given at random."""
+    archive: str = ""
+    """Archival: data set, by name; `lakatos data list` lists them."""
+    experiments: str = "*"
+    """Archival: pattern of experiment names, for example ``binary-*``."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> ParticipantsConfig:
+        needed = "theory" if self.source == "simulated" else "archive"
+        if not getattr(self, needed):
+            raise ValueError(f"a {self.source} source needs the key {needed!r}")
+        return self
+
+
+class StopConfig(_Section):
+    """When the campaign ends."""
+
+    cycles: int = Field(5, ge=1)
+    """Budget."""
+    least_cycles: int = Field(2, ge=1)
+    """No verdict before this many."""
+    patience: int = Field(3, ge=1)
+    """Cycles without improvement of the best score after which the campaign gives up."""
+
+
+class ValidationConfig(_Section):
+    """What stays hidden from the loop until the verdict."""
+
+    sealed_share: float = Field(0.0, ge=0, lt=1)
+    """Archival: share of distinct trials that are sealed until the verdict."""
+    folds: int = Field(0, ge=0)
+    """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
+    fold: int = Field(-1, ge=-1)
+    """Set by the laboratory in the runs of single folds."""
+
+
+class CampaignConfig(_Section):
+    """A study."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    question: str = Field(min_length=1)
+    domain: str
+    seed: int = Field(1, ge=0)
+    space: dict[str, Any] = {}
+    """Settings of the domain's design space; not used by archival studies."""
+    theories: TheoriesConfig
+    design: DesignConfig = DesignConfig()  # type: ignore[call-arg]
+    participants: ParticipantsConfig
+    stop: StopConfig = StopConfig()  # type: ignore[call-arg]
+    validation: ValidationConfig = ValidationConfig()  # type: ignore[call-arg]
+    baselines: dict[str, float] = {}
+    """Published proportion errors to compare with, by name."""
+
+    @property
+    def digest(self) -> Digest:
+        """Identity of the study."""
+        return digest_of(self.model_dump(mode="json"))
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> CampaignConfig:
+        _known("domain", self.domain, DOMAINS)
+        for seed in self.theories.seeds:
+            _known("theory", seed, FAMILIES[self.domain].seeds)
+        if self.participants.source == "simulated":
+            _known("theory", self.participants.theory, FAMILIES[self.domain].seeds)
+            if self.validation.sealed_share or self.validation.folds:
+                raise ValueError("sealed trials and folds need an archival source")
+        else:
+            _known("archive", self.participants.archive, ARCHIVES)
+            if ARCHIVES[self.participants.archive].domain != self.domain:
+                raise ValueError(
+                    f"the archive {self.participants.archive!r} is of the domain "
+                    f"{ARCHIVES[self.participants.archive].domain!r}, not {self.domain!r}"
+                )
+        return self
+
+
+def _known(what: str, name: str, table: Any) -> None:
+    if name not in table:
+        near = difflib.get_close_matches(name, list(table), n=1)
+        raise ValueError(
+            f"there is no {what} {name!r}"
+            + (f"; did you mean {near[0]!r}?" if near else "")
+            + f" Known: {', '.join(table)}"
+        )
+
+
+def load_study(path: Path) -> CampaignConfig:
+    """Read a study file.
+
+    Raises:
+        StudyError: It is missing, is not TOML, or says what a study cannot say; the message names the key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(
+            f"cannot read the study {path}: {error.strerror or error}. "
+            "`lakatos run` takes a study file, such as studies/demo.toml."
+        ) from None
+    except UnicodeDecodeError:
+        raise StudyError(f"the study {path} is not UTF-8 text. Save it as UTF-8.") from None
+    try:
+        return parse_study(tomllib.loads(text), str(path))
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"the study {path} is not valid TOML: {error}.") from None
+
+
+def parse_study(value: dict[str, Any], where: str) -> CampaignConfig:
+    """Check a study given as plain values; ``where`` names it in errors."""
+    try:
+        return CampaignConfig.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise StudyError(f"the study {where}: {_explain(first)}.") from None
+
+
+def _explain(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        section: Any = CampaignConfig
+        for part in error["loc"][:-1]:
+            section = section.model_fields[part].annotation
+        near = difflib.get_close_matches(str(error["loc"][-1]), list(section.model_fields), n=1)
+        return f"unknown key {place!r}" + (
+            f"; did you mean {near[0]!r}?" if near else f"; known here: {', '.join(section.model_fields)}"
+        )
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{place + ': ' if place else ''}{message}"
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of study files."""
+    return CampaignConfig.model_json_schema()

@@ -1,0 +1,271 @@
+"""Stage: choose an experiment that tells the leading rivals apart, and freeze what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.design import choose_trials, design_from_json, design_to_json, information_of_batch
+from experiments.errors import ArchiveExhaustedError
+from experiments.power import judge_design, recovery_power
+from experiments.preregistration import Preregistration
+from experiments.record import DesignChosen, PairPower
+from experiments.task import Design, Offer, Stimuli
+from flows.engine import task
+from flows.run import Run
+from theories.score import Evidence, is_tie, learn_population
+from theories.scoreboard import prequential_advantage
+from theories.theory import Theory
+from traces.digest import Digest
+from traces.step import Recorded, StepContext
+
+Array = NDArray[Any]
+DESIGN_DRAWS = 256
+"""People per theory in a design search; the power check uses the same."""
+DISTINCT = 0.02
+"""Root mean square distance of choice proportions at which two theories count as different rivals."""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A theory in a design search, with the population that the data so far have taught."""
+
+    digest: Digest
+    theory: Theory
+    log_weights: Array
+
+
+@task(name="design")
+async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
+    """Search a design for the leading rivals and check by simulation that it can tell them apart."""
+    names = leading_rivals(run)
+    run.progress.stage(cycle, "design", f"experiment {number} for {len(names)} rivals")
+    run.progress.rivals([run.state.name(name) for name in names])
+    inputs = [run.state.pool[name].digest for name in names]
+    inputs += [item.digest for item in run.state.collected.values()]
+    return await run.step(
+        "design",
+        lambda context: search_design(run, context, cycle, number, names),
+        returns=DesignChosen,
+        inputs=inputs,
+        position={"cycle": cycle, "number": number},
+    )
+
+
+@task(name="preregister")
+async def preregister(run: Run, cycle: int, chosen: Recorded[DesignChosen]) -> Recorded[Preregistration]:
+    """Freeze every rival's predictions for every trial, the exclusion rules and the analysis."""
+    run.progress.stage(cycle, "preregister", chosen.record.experiment)
+    inputs = [chosen.digest, *(item.digest for item in run.state.pool.values())]
+    inputs += [item.digest for item in run.state.collected.values()]
+    return await run.step(
+        "preregister",
+        lambda context: freeze_predictions(run, context, chosen.record),
+        returns=Preregistration,
+        inputs=inputs,
+        position={"cycle": cycle, "experiment": chosen.record.experiment},
+    )
+
+
+def leading_rivals(run: Run) -> list[Digest]:
+    """The best theories that differ in what they predict, and the best published one among them."""
+    most = run.config.theories.rivals
+    board = run.state.board()
+    if not board.standings:
+        return list(run.state.pool)[:most]
+    ranked = [line.theory for line in board.standings]
+    chosen: list[Digest] = []
+    for name in ranked:
+        if all(_distance(run, name, other) >= DISTINCT for other in chosen):
+            chosen.append(name)
+        if len(chosen) == most:
+            break
+    best_seed = next((name for name in ranked if name in run.state.seeds), None)
+    if best_seed is not None and best_seed not in chosen:
+        chosen = [*chosen[: most - 1], best_seed]
+    if len(chosen) < 2:
+        chosen += [name for name in ranked if name not in chosen][:1]
+    return chosen
+
+
+def _distance(run: Run, first: Digest, second: Digest) -> float:
+    gaps = [
+        np.subtract(run.state.scores[first, name].record.proportions, run.state.scores[second, name].record.proportions)
+        for name in run.state.collected
+    ]
+    return float(np.sqrt(np.mean(np.concatenate(gaps) ** 2)))
+
+
+def learned_weights(run: Run, theories: Sequence[Theory], n_draws: int) -> list[Array]:
+    """``(n_draws,)`` log weights of each theory's draws, taught by all experiments collected so far."""
+    collected = [run.trials(name) for name in run.state.collected]
+    if not collected:
+        return [np.full(n_draws, -np.log(n_draws)) for _ in theories]
+    answers = run.laboratory.answers_of(theories, [item.stimuli for item in collected], n_draws)
+    return [learn_population([Evidence(item, p) for item, p in zip(collected, own, strict=True)]) for own in answers]
+
+
+def search_design(run: Run, context: StepContext, cycle: int, number: int, names: Sequence[Digest]) -> DesignChosen:
+    """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
+    settings = run.config.design
+    offers = run.source.offers(context.rng, settings.candidates)
+    if not offers:
+        raise ArchiveExhaustedError(f"no unused answers are left for cycle {cycle}; the campaign has used its archive.")
+    theories = [run.theory(name) for name in names]
+    weights = learned_weights(run, theories, DESIGN_DRAWS)
+    rivals = [Rival(*parts) for parts in zip(names, theories, weights, strict=True)]
+    answers = run.laboratory.answers_of(theories, [offer.stimuli for offer in offers], DESIGN_DRAWS)
+    log_prior = np.full(len(rivals), -np.log(len(rivals)))
+    order = []
+    for place in range(len(offers)):
+        own = [answer[place] for answer in answers]
+        value = (
+            information_of_batch(own, log_prior, rng=context.rng, n_people=200, log_weights=weights).value
+            if len(offers) > 1
+            else 0.0
+        )
+        order.append((-value, place))
+    best: tuple[Design, tuple[PairPower, ...], str, bool, int] | None = None
+    for _, place in sorted(order):
+        planned = _plan(run, context, cycle, number, offers[place], [answer[place] for answer in answers], rivals)
+        if best is None or planned[3]:
+            best = planned
+        if planned[3]:
+            break
+    assert best is not None
+    plan, powers, reason, accepted, n_candidates = best
+    return DesignChosen(
+        cycle=cycle,
+        number=number,
+        experiment=plan.name,
+        design=context.artifacts.put_json(design_to_json(plan)),
+        rivals=tuple(names),
+        n_candidates=n_candidates,
+        n_trials=len(plan.stimuli),
+        repetitions=plan.repetitions,
+        n_participants=plan.n_participants,
+        n_random=len(plan.random_coverage),
+        archive=plan.archive,
+        information=tuple(0.0 if np.isnan(value) else value for value in plan.information),
+        powers=powers,
+        accepted=accepted,
+        reason=reason,
+    )
+
+
+def _plan(
+    run: Run,
+    context: StepContext,
+    cycle: int,
+    number: int,
+    offer: Offer,
+    answers: Sequence[Array],
+    rivals: Sequence[Rival],
+) -> tuple[Design, tuple[PairPower, ...], str, bool, int]:
+    settings = run.config.design
+    weights = [rival.log_weights for rival in rivals]
+    log_prior = np.full(len(rivals), -np.log(len(rivals)))
+    n_trials = min(settings.trials, len(offer.stimuli))
+    selection = choose_trials(
+        answers,
+        log_prior,
+        n_trials=n_trials,
+        rng=context.rng,
+        n_people=32,
+        random_share=settings.random_share,
+        repetitions=1,
+        log_weights=weights,
+    )
+    rows = list(selection.rows)
+    name = f"{cycle}.{number}" + (f" {offer.archive}" if offer.archive else "")
+    repetitions = offer.repetitions or settings.repetitions
+    n_participants = offer.n_participants or settings.participants
+    plan = Design(
+        name=name,
+        stimuli=offer.stimuli.take(rows),
+        repetitions=repetitions,
+        n_participants=n_participants,
+        random_coverage=selection.random_rows,
+        information=selection.information,
+        archive=offer.archive,
+    )
+    chosen = [answer[:, rows] for answer in answers]
+    table = recovery_power(
+        chosen,
+        repetitions=repetitions,
+        n_participants=n_participants,
+        rng=context.rng,
+        n_simulations=100,
+        log_weights=weights,
+        pooled=offer.pooled,
+    )
+    pairs = tuple(
+        PairPower(
+            first=rivals[a].digest,
+            second=rivals[b].digest,
+            power_first=table.power[a, b],
+            power_second=table.power[b, a],
+            separable=bool(min(table.power[a, b], table.power[b, a]) >= settings.power),
+        )
+        for a, b in combinations(range(len(rivals)), 2)
+    )
+    open_pairs = [
+        (a, b) for a, b in combinations(range(len(rivals)), 2) if not _decided(run, rivals[a].digest, rivals[b].digest)
+    ]
+    decision = judge_design(
+        table, open_pairs, required=settings.power, names=[run.state.name(rival.digest) for rival in rivals]
+    )
+    return plan, pairs, decision.reason, decision.accepted, len(offer.stimuli)
+
+
+def _decided(run: Run, first: Digest, second: Digest) -> bool:
+    """Whether frozen predictions have already told two theories apart."""
+    found = prequential_advantage(
+        first, second, list(run.state.collected), {key: item.record for key, item in run.state.scores.items()}
+    )
+    return found is not None and not is_tie(found[0])
+
+
+def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> Preregistration:
+    """Predicted proportions with 95% intervals over people, and the learned populations, of all theories in the pool."""
+    plan = design_from_json(context.artifacts.get_json(chosen.design))
+    names = list(run.state.pool)
+    theories = [run.theory(name) for name in names]
+    n_draws = run.config.theories.draws
+    weights = learned_weights(run, theories, n_draws)
+    answers = run.laboratory.answers_of(theories, [plan.stimuli], n_draws)
+    arrays: dict[str, Array] = {}
+    for name, log_weights, (answer,) in zip(names, weights, answers, strict=True):
+        own = np.exp(log_weights)
+        mean = np.einsum("d,dto->to", own, answer)[:, -1]
+        standard_error = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / plan.n_participants)
+        arrays[f"{name}:log_weights"] = log_weights
+        arrays[f"{name}:proportions"] = np.stack([mean, mean - 2 * standard_error, mean + 2 * standard_error]).clip(
+            0, 1
+        )
+    return Preregistration(
+        experiment=chosen.experiment,
+        design=chosen.design,
+        rivals={name: run.state.name(name) for name in names},
+        predictions=context.artifacts.put_arrays(arrays),
+        n_draws=n_draws,
+        n_participants=plan.n_participants,
+        exclusion_rules=(),
+        powers=chosen.powers,
+        analysis=(
+            "Each theory is scored by the log predictive probability of all responses, integrated over the "
+            "population of parameters frozen here, in nats per choice; theories closer than two paired standard "
+            "errors, clustered by participant, are tied."
+        ),
+        stopping_rule=f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
+    )
+
+
+def stimuli_of(run: Run, chosen: DesignChosen) -> Stimuli:
+    """The trials of a design, read from its artifact."""
+    return design_from_json(run.trace.artifacts.get_json(chosen.design)).stimuli

@@ -1,0 +1,82 @@
+"""Stage: check what the advocates submitted, let the judges say what deserves an experiment, and admit it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flows.engine import task
+from flows.revise import check_program
+from flows.run import Run
+from flows.score import score
+from judges.epoch import rank
+from judges.judge import Submission, Verdict
+from theories.record import SearchFinished, TheoryAdmitted
+from theories.score import paired_difference
+from theories.theory import TheoryProgram
+from traces.digest import Digest
+from traces.step import Recorded
+
+WORTH_AN_EXPERIMENT = 0.5
+"""Probability of beating the incumbent on the next data from which on a successor enters the pool."""
+
+
+@task(name="judge")
+async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
+    """Check, score and judge the successors; admit those that the panel expects to beat the leader."""
+    run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")
+    if not run.state.epochs:
+        assert run.state.started is not None
+        run.record(run.epoch.opened(), name="open_epoch", inputs=[run.state.started.digest], position={"epoch": 0})
+    incumbent = run.state.board().leader.theory
+    fresh: list[Digest] = []
+    for submission in found.record.submissions:
+        if submission.source in run.state.theories:
+            continue
+        source = run.trace.artifacts.get(submission.source).decode()
+        program = TheoryProgram(source, submission.author, submission.parents)
+        checked = await check_program(run, cycle, program, submission.change, [found.digest])
+        if checked.record.passed:
+            fresh.append(program.digest)
+        else:
+            run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+    await score(run, cycle, fresh)
+    verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
+    by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
+    for verdict in rank(item.record for item in verdicts):
+        if verdict.probability >= WORTH_AN_EXPERIMENT:
+            run.record(
+                TheoryAdmitted(
+                    theory=verdict.candidate,
+                    cycle=cycle,
+                    reason=f"judged to beat the leader with probability {verdict.probability:.2f}",
+                ),
+                name="admit",
+                inputs=[by_digest[verdict.candidate].digest],
+                position={"cycle": cycle},
+            )
+    return verdicts
+
+
+def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:
+    experiments = list(run.state.collected)
+    scores = {name: [run.state.scores[name, item] for item in experiments] for name in (candidate, incumbent)}
+    own, other = ([item.record for item in scores[name]] for name in (candidate, incumbent))
+    difference = paired_difference([item.declared.scores for item in own], [item.declared.scores for item in other])
+    gaps = [np.subtract(a.proportions, b.proportions) for a, b in zip(own, other, strict=True)]
+    submission = Submission(
+        candidate=candidate,
+        incumbent=incumbent,
+        advantage=difference.value,
+        standard_error=difference.standard_error,
+        extra_parameters=(
+            run.state.theories[candidate].record.n_parameters - run.state.theories[incumbent].record.n_parameters
+        ),
+        n_choices=sum(item.record.n_responses for item in run.state.collected.values()),
+        distance=float(np.sqrt(np.mean(np.concatenate(gaps) ** 2))),
+    )
+    return run.record(
+        run.epoch.judge(submission, cycle),
+        name="judge",
+        position={"cycle": cycle},
+        inputs=[run.state.epochs[-1].digest, *(item.digest for name in scores for item in scores[name])],
+    )

@@ -1,0 +1,168 @@
+"""What the trace keeps about a campaign as a whole, and the table of all record types."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from experiments.preregistration import Preregistration
+from experiments.record import DesignChosen, Recruited, SealedOpened, TrialsCollected
+from judges.epoch import EpochOpened
+from judges.judge import Verdict, VerdictResolved
+from memory.library import Pitfall
+from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryScored
+from traces.digest import Digest
+from traces.record import Record, RecordTypes, kind_of
+
+
+class CampaignStarted(Record):
+    """A campaign began."""
+
+    kind: Literal["campaign_started"] = "campaign_started"
+    version: Literal[1] = 1
+    config: dict[str, Any]
+    """The study, complete with defaults."""
+    versions: dict[str, str]
+    """Of the laboratory, Python and the numerical libraries."""
+
+
+class LeaderboardLine(Record):
+    """A theory's standing at the end of a cycle."""
+
+    kind: Literal["leaderboard_line"] = "leaderboard_line"
+    version: Literal[1] = 1
+    theory: Digest
+    score: float
+    standard_error: float
+    skill: float | None
+    prequential: float | None
+    error: float
+    correlation: float | None
+    behind: float
+    behind_error: float
+    tied: bool
+
+
+class CycleClosed(Record):
+    """A cycle ended."""
+
+    kind: Literal["cycle_closed"] = "cycle_closed"
+    version: Literal[1] = 1
+    cycle: int
+    leader: Digest
+    leaderboard: tuple[LeaderboardLine, ...]
+    improved: bool
+    """Whether the best score beat the best of all earlier cycles on the same data by more than its noise."""
+    stop: str
+    """Why the campaign ends here; empty when it goes on."""
+
+
+class ErrorOnTrials(Record):
+    """A theory's mean squared error of choice proportions, in the loop's trials and in the sealed ones."""
+
+    kind: Literal["error_on_trials"] = "error_on_trials"
+    version: Literal[1] = 1
+    theory: Digest
+    open: float
+    """On trials that the loop has seen, averaged over experiments."""
+    sealed: float | None
+    sealed_error: float | None
+    """Standard error of ``sealed`` over trials."""
+    all: float
+    """On all trials, averaged over experiments."""
+    sealed_score: float | None
+    """Nats per choice on sealed trials."""
+
+
+class TruthCompared(Record):
+    """How close theories came to the hidden rule of simulated people."""
+
+    kind: Literal["truth_compared"] = "truth_compared"
+    version: Literal[1] = 1
+    hidden: str
+    n_trials: int
+    """Trials of the whole space."""
+    corrected: dict[str, float]
+    """Mean squared error against the noise-free rule with the theory's declared lapse set to 0, by theory."""
+    uncorrected: dict[str, float]
+    """The same with the lapse as declared."""
+
+
+class FoldFinished(Record):
+    """A whole campaign ran with one fold of trials sealed."""
+
+    kind: Literal["fold_finished"] = "fold_finished"
+    version: Literal[1] = 1
+    fold: int
+    run: str
+    """Folder of the fold's own run, relative to this one."""
+    head: str
+    """Head of its journal."""
+    leader_name: str
+    claim: str
+    rows: tuple[int, ...]
+    """Sealed trials."""
+    observed: tuple[float, ...]
+    predicted: tuple[float, ...]
+    """By the fold's leader."""
+    baselines: dict[str, tuple[float, ...]]
+    """By each published theory that the fold started from, its ranges fitted to the same open trials."""
+
+
+class CrossValidated(Record):
+    """Error on problems that the whole loop had not seen, over all folds."""
+
+    kind: Literal["cross_validated"] = "cross_validated"
+    version: Literal[1] = 1
+    name: str
+    """``leader`` for the theory that each fold's loop ended with, else a published theory fitted in each fold."""
+    error: float
+    """Mean squared error of choice proportions over trials."""
+    standard_error: float
+    """Over trials."""
+
+
+class Concluded(Record):
+    """The verdict."""
+
+    kind: Literal["concluded"] = "concluded"
+    version: Literal[1] = 1
+    leader: Digest
+    runner_up: Digest | None
+    holds: bool
+    """Whether the leader is ahead of every published rival by more than two standard errors on untouched data."""
+    text: str
+    """In plain words, with the uncertainty."""
+    stop: str
+    advantage: float | None
+    """Over the best published theory, nats per choice, on ``basis``."""
+    advantage_error: float | None
+    basis: str
+    """Data behind the advantage: sealed trials, frozen predictions, or all data."""
+    errors: tuple[ErrorOnTrials, ...]
+    cross_validated: tuple[CrossValidated, ...]
+
+
+RECORD_TYPES: RecordTypes = {
+    kind_of(record): record
+    for record in (
+        CampaignStarted,
+        CycleClosed,
+        Concluded,
+        TruthCompared,
+        FoldFinished,
+        TheoryChecked,
+        TheoryAdmitted,
+        TheoryScored,
+        Diagnosis,
+        SearchFinished,
+        EpochOpened,
+        Verdict,
+        VerdictResolved,
+        Pitfall,
+        DesignChosen,
+        Preregistration,
+        Recruited,
+        TrialsCollected,
+        SealedOpened,
+    )
+}

@@ -1,0 +1,162 @@
+"""Stage: the advocates search for successors; what they submit is checked before it is a theory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.task import Trials
+from flows.engine import task
+from flows.run import Run
+from theories.advocate import Brief, GrammarAdvocate, Proposal, Start
+from theories.errors import TheoryError
+from theories.evaluate import Evaluated
+from theories.grammar import Composition, composition_of
+from theories.record import Diagnosis, SearchFinished, Submitted, TheoryAdmitted, TheoryChecked
+from theories.theory import Theory, TheoryProgram, read_program
+from traces.digest import Digest
+from traces.step import Recorded, StepContext
+
+FITTING_DRAWS = 256
+
+
+@task(name="revise")
+async def revise(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Recorded[SearchFinished]:
+    """Let the advocates of the loser and of the leader search for better theories."""
+    settings = run.config.theories
+    run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
+    lessons = run.state.library.recall(run.config.domain, diagnosis.record.location)
+    brief = Brief(
+        starts=tuple(start for name in _starts(run, diagnosis.record) if (start := _start(run, name)) is not None),
+        remedies=diagnosis.record.remedies,
+        warnings=tuple(lesson.mistake.split("; ")[-1] for lesson in lessons),
+        n_candidates=settings.candidates,
+        n_successors=settings.successors,
+    )
+    trials = [run.trials(name) for name in run.state.collected]
+    inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
+    inputs += [digest for digest, _ in run.state.library.pitfalls]
+
+    def work(context: StepContext) -> SearchFinished:
+        proposal = search(run, brief, trials, context)
+        return _record(context, cycle, proposal)
+
+    return await run.step("revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle})
+
+
+def search(run: Run, brief: Brief, trials: Sequence[Trials], context: StepContext) -> Proposal:
+    """The grammar advocate's search on the answers so far."""
+    grammar = run.family.grammar
+
+    def evaluate(items: Sequence[tuple[Composition, Digest]]) -> list[Evaluated | TheoryError]:
+        return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
+
+    return GrammarAdvocate(grammar).revise(brief, evaluate, context.rng)
+
+
+def _starts(run: Run, diagnosis: Diagnosis) -> list[Digest]:
+    """Loser and leader, and the published theories as long as nothing else is known."""
+    names = [diagnosis.loser, diagnosis.leader]
+    if not run.state.searches:
+        names += run.state.seeds
+    return list(dict.fromkeys(names))
+
+
+def _start(run: Run, name: Digest) -> Start | None:
+    theory = run.theory(name)
+    if theory.composition is None:
+        return None
+    return Start(name, composition_of(theory.composition, {}))
+
+
+def _record(context: StepContext, cycle: int, proposal: Proposal) -> SearchFinished:
+    attempts = [
+        {
+            "composition": attempt.composition.to_literal(),
+            "parent": attempt.parent,
+            "change": attempt.change,
+            "criterion": None if attempt.evaluated is None else attempt.criterion,
+            "error": attempt.error,
+        }
+        for attempt in proposal.attempts
+    ]
+    submissions = []
+    for attempt in proposal.submitted:
+        if attempt.evaluated is None:
+            continue
+        program = attempt.evaluated.theory.program
+        submissions.append(
+            Submitted(
+                source=context.artifacts.put(program.source.encode()),
+                author=program.author,
+                parents=program.parents,
+                change=attempt.change,
+                criterion=attempt.criterion,
+            )
+        )
+    return SearchFinished(
+        cycle=cycle,
+        attempts=context.artifacts.put_json(attempts),
+        n_attempts=len(attempts),
+        submissions=tuple(submissions),
+    )
+
+
+async def check_program(
+    run: Run, cycle: int, program: TheoryProgram, change: str, inputs: Sequence[Digest]
+) -> Recorded[TheoryChecked]:
+    """Run all checks on a program and write down that it is a theory, or why not."""
+
+    def work(context: StepContext) -> TheoryChecked:
+        digest = context.artifacts.put(program.source.encode())
+        theory: Theory | None = None
+        reason = ""
+        try:
+            theory = run.laboratory.load(program, run.domain)
+        except TheoryError as error:
+            reason = f"{type(error).__name__}: {error}"
+        return TheoryChecked(
+            theory=digest,
+            passed=theory is not None,
+            name=theory.name if theory else _name(program),
+            claim=theory.claim if theory else "",
+            author=program.author,
+            parents=program.parents,
+            change=change,
+            cycle=cycle,
+            n_parameters=len(theory.priors) if theory else 0,
+            checks=theory.checks if theory else (),
+            reason=reason,
+            sandbox=run.laboratory.layers,
+        )
+
+    return await run.step(
+        "check", work, returns=TheoryChecked, inputs=inputs, position={"cycle": cycle, "theory": program.digest}
+    )
+
+
+def _name(program: TheoryProgram) -> str:
+    try:
+        return read_program(program).name
+    except TheoryError:
+        return f"unreadable {program.digest[:8]}"
+
+
+@task(name="seed")
+async def seed_pool(run: Run) -> None:
+    """Check the published theories that the study names and admit them as the first rivals."""
+    run.progress.stage(0, "check the seeds", ", ".join(run.config.theories.seeds))
+    assert run.state.started is not None
+    for name in run.config.theories.seeds:
+        program = run.family.program(name)
+        checked = await check_program(run, 0, program, "", [run.state.started.digest])
+        if not checked.record.passed:
+            run.progress.note(f"{name} was refused: {checked.record.reason}")
+            continue
+        run.record(
+            TheoryAdmitted(theory=program.digest, cycle=0, reason="published"),
+            name="admit",
+            inputs=[checked.digest],
+            position={"cycle": 0},
+        )
+    if len(run.state.pool) < 2:
+        raise TheoryError("fewer than two seed theories passed their checks; `lakatos theories --check` shows why.")

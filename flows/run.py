@@ -1,0 +1,319 @@
+"""A run: a study, its trace, and the parts that act for it."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.archives.fetch import load_archive
+from experiments.domains import DOMAINS
+from experiments.participants.archival import ArchivalParticipants
+from experiments.participants.simulated import SimulatedParticipants
+from experiments.participants.source import ParticipantSource
+from experiments.task import Domain, Stimuli, Trials
+from flows.config import CampaignConfig
+from flows.errors import RunMissingError
+from flows.progress import LeaderRow, Progress, SilentProgress
+from flows.record import RECORD_TYPES, CampaignStarted
+from flows.state import RunState, advance
+from judges.epoch import JudgeEpoch, freeze
+from judges.rubrics import RUBRICS
+from theories.families import FAMILIES
+from theories.families.family import Family
+from theories.grammar import Composition
+from theories.laboratory import Laboratory
+from theories.prior import draw_population
+from theories.theory import Theory, TheoryProgram, read_program
+from traces.digest import Digest
+from traces.journal import INTENT
+from traces.record import Record
+from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
+
+R = TypeVar("R", bound=Record)
+Array = NDArray[np.float64]
+ENGINE_VERSION = "0.1.0"
+
+
+class Run:
+    """One campaign being carried on. Make it with `create_run` or `open_run`; a context manager.
+
+    Attributes:
+        config: The study.
+        folder: Holds the journal, the artifacts, the inbox and the report.
+        trace: The only record of what happened.
+        state: Fold over the records that this pass has made or found again, in the order of the flow.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        trace: Trace,
+        config: CampaignConfig,
+        source: ParticipantSource,
+        *,
+        laboratory: Laboratory,
+        progress: Progress,
+        hidden: Theory | None,
+        data: Path | None,
+    ) -> None:
+        self.folder, self.trace, self.config = folder, trace, config
+        self.source, self.laboratory, self.progress = source, laboratory, progress
+        self.data = data
+        self.domain: Domain = DOMAINS[config.domain]
+        self.family: Family = FAMILIES[config.domain]
+        self.epoch: JudgeEpoch = freeze(0, [make() for make in RUBRICS.values()])
+        self.state = RunState()
+        self._hidden = hidden
+        self._theories: dict[Digest, Theory] = {}
+        self._trials: dict[Digest, Trials] = {}
+
+    async def step(
+        self,
+        name: str,
+        function: Callable[[StepContext], R | Awaitable[R]],
+        *,
+        returns: type[R],
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
+        effect: Literal["repeatable", "external"] = "repeatable",
+    ) -> Recorded[R]:
+        """`Trace.step`, with the state advanced by what it returns.
+
+        Plain functions run in a thread, so that the loop can go on waiting for people and for Ctrl-C.
+        """
+
+        async def in_thread(context: StepContext) -> R:
+            return cast(R, await asyncio.to_thread(function, context))
+
+        work = function if asyncio.iscoroutinefunction(function) else in_thread
+        found = await self.trace.step(name, work, returns=returns, inputs=inputs, position=position, effect=effect)
+        self.state = advance(self.state, cast(Recorded[Record], found))
+        return found
+
+    def record(
+        self, record: R, *, name: str, inputs: Sequence[Digest] = (), position: Mapping[str, int | str] | None = None
+    ) -> Recorded[R]:
+        """`Trace.record`, with the state advanced."""
+        found = self.trace.record(record, name=name, inputs=inputs, position=position)
+        self.state = advance(self.state, cast(Recorded[Record], found))
+        return found
+
+    def theory(self, digest: Digest) -> Theory:
+        """A checked theory, read from its artifact."""
+        if digest not in self._theories:
+            known = self.state.theories[digest].record
+            source = self.trace.artifacts.get(digest).decode()
+            self._theories[digest] = read_program(TheoryProgram(source, known.author, known.parents))
+        return self._theories[digest]
+
+    def trials(self, experiment: str) -> Trials:
+        """The answers collected in an experiment."""
+        return self.trials_of(self.state.collected[experiment].record.trials)
+
+    def trials_of(self, artifact: Digest) -> Trials:
+        """A trial table by its artifact."""
+        if artifact not in self._trials:
+            self._trials[artifact] = Trials.from_json(self.trace.artifacts.get_json(artifact))
+        return self._trials[artifact]
+
+    @property
+    def hidden(self) -> Theory | None:
+        """The rule that simulated people follow; for the verdict only, never handed to an advocate."""
+        return self._hidden
+
+    def show_leaderboard(self) -> None:
+        """Tell the progress display how the rivals stand."""
+        rows = [
+            LeaderRow(
+                name=self.state.name(line.theory),
+                nats=line.score.value,
+                skill=line.skill,
+                error=line.error,
+                tied=line.tied,
+            )
+            for line in self.state.board().standings[:8]
+        ]
+        self.progress.leaderboard(rows)
+
+    def close(self) -> None:
+        """End the sandboxes and let others write the journal."""
+        self.laboratory.close()
+        self.trace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def create_run(
+    config: CampaignConfig,
+    folder: Path,
+    *,
+    data: Path | None = None,
+    progress: Progress | None = None,
+    n_workers: int = 2,
+    sealed_rows: Mapping[str, Sequence[int]] | None = None,
+) -> Run:
+    """Begin a run in ``folder``.
+
+    Everything that can be wrong with the study is found before the folder is made.
+
+    Args:
+        config: The study.
+        folder: Must not hold a run yet.
+        data: Folder of the published data sets, for archival studies.
+        progress: Where to show what happens; silent by default.
+        n_workers: Theories that run at the same time; does not change results.
+        sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
+
+    Raises:
+        DataMissingError: The study needs data that are not there.
+        EmptyDesignSpaceError: The study's space has no admissible trial.
+        JournalError: The folder holds a run already or cannot be written.
+    """
+    source, hidden = _participants(config, data, n_workers, sealed_rows)
+    meta: dict[str, Any] = {
+        "study": config.model_dump(mode="json"),
+        "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
+        "data": str(data.resolve()) if data else None,
+    }
+    trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
+    return Run(
+        folder,
+        trace,
+        config,
+        source,
+        laboratory=Laboratory(n_workers),
+        progress=progress or SilentProgress(),
+        hidden=hidden,
+        data=data,
+    )
+
+
+def open_run(folder: Path, *, data: Path | None = None, progress: Progress | None = None, n_workers: int = 2) -> Run:
+    """Go on with the run in ``folder``.
+
+    Raises:
+        RunMissingError: There is no run.
+        LockedError: Another process is writing it.
+    """
+    if not (folder / JOURNAL_FILE).exists():
+        raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
+    trace = Trace.open(folder, RECORD_TYPES)
+    try:
+        meta = trace.journal.meta
+        config = CampaignConfig.model_validate(meta["study"])
+        where = data or (Path(meta["data"]) if meta.get("data") else None)
+        source, hidden = _participants(config, where, n_workers, meta.get("sealed_rows"))
+    except BaseException:
+        trace.close()
+        raise
+    return Run(
+        folder,
+        trace,
+        config,
+        source,
+        laboratory=Laboratory(n_workers),
+        progress=progress or SilentProgress(),
+        hidden=hidden,
+        data=where,
+    )
+
+
+def read_state(folder: Path) -> tuple[RunState, Trace]:
+    """The state of a run for reading, also while another process writes it. Close the trace after use.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    if not (folder / JOURNAL_FILE).exists():
+        raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
+    trace = Trace.open(folder, RECORD_TYPES, read_only=True)
+    state = RunState()
+    for event in trace.journal.events():
+        if event.kind != INTENT:
+            state = advance(state, trace.read(event))
+    return state, trace
+
+
+def started(config: CampaignConfig) -> CampaignStarted:
+    """The first record of a run."""
+    versions = {name: version(name) for name in ("numpy", "scipy", "pydantic")}
+    return CampaignStarted(
+        config=config.model_dump(mode="json"),
+        versions={"lakatos": ENGINE_VERSION, "python": platform.python_version(), **versions},
+    )
+
+
+def hidden_theory(config: CampaignConfig) -> Theory:
+    """The rule that simulated people follow: a published theory, with mechanisms replaced as the study says."""
+    family = FAMILIES[config.domain]
+    title, composition = family.seeds[config.participants.theory]
+    slots = dict(composition.slots) | {slot: tuple(names) for slot, names in config.participants.mechanisms.items()}
+    source = family.grammar.write(Composition(slots, composition.priors), title)
+    return read_program(TheoryProgram(source, "hidden"))
+
+
+def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, ...]:
+    """The archived experiments that the study names.
+
+    Raises:
+        DataMissingError: The data are not there, or no experiment has such a name.
+    """
+    from fnmatch import fnmatchcase
+
+    from experiments.errors import DataMissingError
+
+    trials = load_archive(config.participants.archive, data or Path("data"))
+    chosen = tuple(item for item in trials if fnmatchcase(item.experiment, config.participants.experiments))
+    if not chosen:
+        raise DataMissingError(
+            f"no experiment of {config.participants.archive} is called "
+            f"{config.participants.experiments!r}; there are: "
+            f"{', '.join(item.experiment for item in trials)}."
+        )
+    return chosen
+
+
+def _participants(
+    config: CampaignConfig, data: Path | None, n_workers: int, sealed_rows: Mapping[str, Sequence[int]] | None
+) -> tuple[ParticipantSource, Theory | None]:
+    if config.participants.source == "archival":
+        trials = archive_trials(config, data)
+        return ArchivalParticipants(
+            trials, sealed_share=config.validation.sealed_share, seed=config.seed, sealed_rows=sealed_rows
+        ), None
+    hidden = hidden_theory(config)
+    DOMAINS[config.domain].candidates(config.space, np.random.default_rng(0), 1)
+
+    def respond(stimuli: Stimuli, rng: np.random.Generator, n_participants: int) -> Array:
+        """Each person's own choice probabilities, ``(n_participants, n_trials, n_options)``."""
+        n_drawn = 1 << max(n_participants - 1, 1).bit_length()
+        people = {
+            name: values[:n_participants] for name, values in draw_population(hidden.priors, n_drawn, rng).items()
+        } or {"": np.zeros(n_participants)}
+        from theories.sandbox.client import Sandbox
+
+        with Sandbox() as sandbox:
+            (answer,) = sandbox.probabilities(hidden.program.source, people, [stimuli.arrays])
+        return answer
+
+    return SimulatedParticipants(
+        respond,
+        domain=DOMAINS[config.domain],
+        settings=config.space,
+        seed=config.seed,
+        random_choice_share=config.participants.random_choices,
+    ), hidden

@@ -1,0 +1,93 @@
+"""Stage: score every theory on every experiment that it has no score on, and settle the judges' verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flows.engine import task
+from flows.run import Run
+from judges.judge import VerdictResolved, resolve
+from theories.record import ENGINE, TheoryScored, Units
+from theories.score import Evidence, log_predictive, paired_difference, proportion_error
+from traces.digest import Digest
+from traces.step import Recorded, StepContext
+
+
+@task(name="score")
+async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Recorded[TheoryScored]]:
+    """Score ``theories`` on all experiments; what is recorded already is returned, not computed."""
+    run.progress.stage(cycle, "score", f"{len(theories)} theories on {len(run.state.collected)} experiments")
+    return [await _score_one(run, theory, experiment) for experiment in run.state.collected for theory in theories]
+
+
+async def _score_one(run: Run, name: Digest, experiment: str) -> Recorded[TheoryScored]:
+    collected = run.state.collected[experiment]
+    plan = run.state.preregistrations[experiment].record
+    trials = run.trials(experiment)
+
+    def work(context: StepContext) -> TheoryScored:
+        n_draws = run.config.theories.draws
+        theory = run.theory(name)
+        (answer,) = run.laboratory.answers(theory, [trials.stimuli], n_draws, trials.n_options)
+        evidence = Evidence(trials, answer)
+        mean = answer.mean(axis=0)
+        error, correlation = proportion_error(mean, trials)
+        learned = None
+        if name in plan.rivals:
+            frozen = context.artifacts.get_arrays(plan.predictions)[f"{name}:log_weights"]
+            learned = Units.of(log_predictive(evidence, frozen))
+        return TheoryScored(
+            theory=name,
+            experiment=experiment,
+            trials=collected.record.trials,
+            engine=ENGINE,
+            n_draws=n_draws,
+            declared=Units.of(log_predictive(evidence)),
+            learned=learned,
+            proportions=tuple(mean[:, -1].tolist()),
+            error=error,
+            correlation=correlation,
+        )
+
+    return await run.step(
+        "score",
+        work,
+        returns=TheoryScored,
+        inputs=[run.state.theories[name].digest, collected.digest],
+        position={"engine": ENGINE},
+    )
+
+
+@task(name="settle")
+async def settle(run: Run, cycle: int) -> list[Recorded[VerdictResolved]]:
+    """Score the verdicts of earlier cycles on the first experiment collected since."""
+    settled = []
+    for digest, verdict in list(run.state.verdicts.items()):
+        record = verdict.record
+        later = [
+            name
+            for name, item in run.state.designs.items()
+            if item.record.cycle > record.cycle and name in run.state.collected
+        ]
+        pair = (record.candidate, record.incumbent)
+        if digest in run.state.resolved or not later or any((name, later[0]) not in run.state.scores for name in pair):
+            continue
+        candidate, incumbent = (run.state.scores[name, later[0]] for name in pair)
+        advantage = paired_difference([candidate.record.declared.scores], [incumbent.record.declared.scores])
+        settled.append(
+            run.record(
+                resolve(record, digest, later[0], advantage.value),
+                name="settle",
+                inputs=[digest, candidate.digest, incumbent.digest],
+                position={"cycle": cycle},
+            )
+        )
+    return settled
+
+
+def mean_log_score(run: Run) -> float | None:
+    """Mean log score of the settled verdicts, in nats; log 1/2 is a coin."""
+    values = [item.record.log_score for item in run.state.resolved.values()]
+    return float(np.mean(values)) if values else None

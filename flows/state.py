@@ -1,0 +1,116 @@
+"""The state of a run: a pure fold over its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from experiments.preregistration import Preregistration
+from experiments.record import DesignChosen, SealedOpened, TrialsCollected
+from flows.config import CampaignConfig
+from flows.record import CampaignStarted, Concluded, CycleClosed, FoldFinished, TruthCompared
+from judges.epoch import EpochOpened
+from judges.judge import Verdict, VerdictResolved
+from memory.library import Library, Pitfall
+from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryScored
+from theories.scoreboard import Scoreboard, scoreboard
+from traces.digest import Digest
+from traces.record import Record
+from traces.step import Recorded
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Everything a run knows. Keys of ``theories`` are source digests; values keep the records' own digests."""
+
+    config: CampaignConfig | None = None
+    started: Recorded[CampaignStarted] | None = None
+    theories: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
+    """Checked and passed, in order of arrival."""
+    refused: tuple[Recorded[TheoryChecked], ...] = ()
+    pool: Mapping[Digest, Recorded[TheoryAdmitted]] = field(default_factory=dict)
+    """Rivals, in order of admission."""
+    designs: Mapping[str, Recorded[DesignChosen]] = field(default_factory=dict)
+    preregistrations: Mapping[str, Recorded[Preregistration]] = field(default_factory=dict)
+    collected: Mapping[str, Recorded[TrialsCollected]] = field(default_factory=dict)
+    """By experiment, in order of collection."""
+    scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
+    diagnoses: tuple[Recorded[Diagnosis], ...] = ()
+    searches: tuple[Recorded[SearchFinished], ...] = ()
+    epochs: tuple[Recorded[EpochOpened], ...] = ()
+    verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
+    """By the digest of their record."""
+    resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
+    """By the digest of the verdict's record."""
+    library: Library = Library()
+    cycles: tuple[Recorded[CycleClosed], ...] = ()
+    sealed: Recorded[SealedOpened] | None = None
+    truth: Recorded[TruthCompared] | None = None
+    folds: tuple[Recorded[FoldFinished], ...] = ()
+    concluded: Recorded[Concluded] | None = None
+
+    def name(self, theory: Digest) -> str:
+        """A theory's name, with the beginning of its digest where another of the pool has the same."""
+        name = self.theories[theory].record.name
+        same = sum(known.record.name == name for known in self.theories.values())
+        return f"{name} ({theory[:6]})" if same > 1 else name
+
+    def board(self) -> Scoreboard:
+        """All rivals on all experiments."""
+        return scoreboard(
+            list(self.pool),
+            list(self.collected),
+            {key: item.record for key, item in self.scores.items()},
+            {name: item.record.ceiling for name, item in self.collected.items()},
+        )
+
+    @property
+    def seeds(self) -> list[Digest]:
+        """The published theories that the campaign started from."""
+        return [digest for digest, item in self.pool.items() if item.record.cycle == 0]
+
+
+def advance(state: RunState, item: Recorded[Record]) -> RunState:
+    """The state after one more record; records it has no place for change nothing."""
+    record = item.record
+    match record:
+        case CampaignStarted():
+            return replace(state, started=item, config=CampaignConfig.model_validate(record.config))
+        case TheoryChecked():
+            if not record.passed:
+                return replace(state, refused=(*state.refused, item))
+            return replace(state, theories={**state.theories, record.theory: item})
+        case TheoryAdmitted():
+            return replace(state, pool={**state.pool, record.theory: item})
+        case DesignChosen():
+            return replace(state, designs={**state.designs, record.experiment: item})
+        case Preregistration():
+            return replace(state, preregistrations={**state.preregistrations, record.experiment: item})
+        case TrialsCollected():
+            return replace(state, collected={**state.collected, record.experiment: item})
+        case TheoryScored():
+            return replace(state, scores={**state.scores, (record.theory, record.experiment): item})
+        case Diagnosis():
+            return replace(state, diagnoses=(*state.diagnoses, item))
+        case SearchFinished():
+            return replace(state, searches=(*state.searches, item))
+        case EpochOpened():
+            return replace(state, epochs=(*state.epochs, item))
+        case Verdict():
+            return replace(state, verdicts={**state.verdicts, item.digest: item})
+        case VerdictResolved():
+            return replace(state, resolved={**state.resolved, record.verdict: item})
+        case Pitfall():
+            return replace(state, library=state.library.with_pitfall(item.digest, record))
+        case CycleClosed():
+            return replace(state, cycles=(*state.cycles, item))
+        case SealedOpened():
+            return replace(state, sealed=item)
+        case TruthCompared():
+            return replace(state, truth=item)
+        case FoldFinished():
+            return replace(state, folds=(*state.folds, item))
+        case Concluded():
+            return replace(state, concluded=item)
+        case _:
+            return state

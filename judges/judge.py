@@ -1,0 +1,77 @@
+"""A judge predicts, before an experiment is paid for, which of two submissions people's next data will support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from traces.digest import Digest, Fingerprint
+from traces.record import Record
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a judge may see of a candidate and of the incumbent it would replace; neutral about what they are."""
+
+    candidate: Digest
+    incumbent: Digest
+    advantage: float
+    """Candidate minus incumbent on the answers so far, nats per choice."""
+    standard_error: float
+    """Of the advantage, paired and clustered."""
+    extra_parameters: int
+    """Parameters of the candidate beyond the incumbent's."""
+    n_choices: int
+    """Answers behind the advantage."""
+    distance: float
+    """Root mean square difference of the two predicted choice proportions."""
+
+
+class Judge(Protocol):
+    """A rule, a program or a language model behind one question."""
+
+    name: str
+
+    @property
+    def digest(self) -> Digest:
+        """Version: changes with everything that can change a verdict."""
+
+    def judge(self, submission: Submission) -> float:
+        """Probability that people's next data favour the candidate."""
+
+
+class Verdict(Record):
+    """A judge panel's prediction about one pair, to be scored when the data arrive."""
+
+    kind: Literal["verdict"] = "verdict"
+    version: Literal[1] = 1
+    epoch: Fingerprint
+    """Digest of the frozen panel."""
+    candidate: Digest
+    incumbent: Digest
+    cycle: int
+    probability: float
+    opinions: dict[str, float]
+    """Each judge's own probability, by name."""
+
+
+class VerdictResolved(Record):
+    """What the data said about a verdict."""
+
+    kind: Literal["verdict_resolved"] = "verdict_resolved"
+    version: Literal[1] = 1
+    verdict: Digest
+    experiment: str
+    favoured: bool
+    """Whether the new data favoured the candidate, by log predictive probability."""
+    log_score: float
+    """Log of the probability that the panel gave to what happened, in nats."""
+
+
+def resolve(verdict: Verdict, digest: Digest, experiment: str, advantage: float) -> VerdictResolved:
+    """Score a verdict on new data; ``advantage`` is candidate minus incumbent there, nats per choice."""
+    favoured = advantage > 0
+    given = verdict.probability if favoured else 1 - verdict.probability
+    return VerdictResolved(verdict=digest, experiment=experiment, favoured=favoured, log_score=float(np.log(given)))

@@ -1,0 +1,8 @@
+"""Errors of memory.
+
+LessonError  a lesson without evidence, or one that cannot be read
+"""
+
+
+class LessonError(Exception):
+    """A lesson without evidence, or one that cannot be read."""

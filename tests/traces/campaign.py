@@ -1,0 +1,66 @@
+"""A small campaign in a process of its own, which can be made to die at any write.
+
+Usage: campaign.py FOLDER [before|after N]    kill -9 before or after the N-th append of this process
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Literal
+
+from traces.digest import Digest
+from traces.record import Record
+from traces.step import JOURNAL_FILE, StepContext, Trace
+from traces.stores import STORES
+from traces.stores.sqlite import SqliteStore
+from traces.stores.store import Row
+
+
+class Drawn(Record):
+    kind: Literal["drawn"] = "drawn"
+    version: Literal[1] = 1
+    values: tuple[float, ...]
+    arrays: Digest
+
+
+TYPES = {"drawn": Drawn}
+N_STEPS = 4
+
+
+class MortalStore(SqliteStore):
+    when, deadline, n_appended = "", 0, 0
+
+    def append(self, row: Row) -> None:
+        MortalStore.n_appended += 1
+        due = MortalStore.n_appended == MortalStore.deadline
+        if due and MortalStore.when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().append(row)
+        if due:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def draw(context: StepContext) -> Drawn:
+    values = context.rng.normal(size=3)
+    return Drawn(values=tuple(values), arrays=context.artifacts.put_arrays({"values": values}))
+
+
+async def run(folder: Path) -> None:
+    if (folder / JOURNAL_FILE).exists():
+        trace = Trace.open(folder, TYPES)
+    else:
+        trace = Trace.create(folder, seed=11, types=TYPES)
+    inputs: tuple[Digest, ...] = ()
+    for number in range(N_STEPS):
+        recorded = await trace.step("draw", draw, returns=Drawn, inputs=inputs, position={"number": number})
+        inputs = (recorded.digest, recorded.record.arrays)
+    trace.close()
+
+
+if __name__ == "__main__":
+    STORES["sqlite"] = MortalStore
+    if len(sys.argv) > 2:
+        MortalStore.when, MortalStore.deadline = sys.argv[2], int(sys.argv[3])
+    asyncio.run(run(Path(sys.argv[1])))

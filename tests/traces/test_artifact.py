@@ -1,0 +1,111 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from traces.artifact import ArtifactStore, pack_arrays, unpack_arrays
+from traces.digest import digest_bytes
+from traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
+
+dtypes = st.one_of(
+    hnp.boolean_dtypes(),
+    hnp.integer_dtypes(endianness="?"),
+    hnp.floating_dtypes(sizes=(16, 32, 64), endianness="?"),
+    hnp.unicode_string_dtypes(),
+)
+arrays = hnp.arrays(dtypes, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ArtifactStore(tmp_path / "artifacts")
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), arrays, max_size=3))
+def test_arrays_come_back_as_they_were(given_arrays):
+    packed = pack_arrays(given_arrays)
+    found = unpack_arrays(packed)
+    assert set(found) == set(given_arrays)
+    for name, array in given_arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype.newbyteorder("<")
+    assert pack_arrays(found) == packed
+
+
+def test_memory_layout_and_byte_order_do_not_change_the_digest():
+    plain = np.arange(6.0).reshape(2, 3)
+    assert pack_arrays({"a": plain}) == pack_arrays({"a": np.asfortranarray(plain).astype(">f8")})
+
+
+def test_arrays_of_objects_are_refused(store):
+    with pytest.raises(ArtifactError, match="'a' of type object"):
+        store.put_arrays({"a": np.array([None])})
+
+
+@given(data=st.binary())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_bytes_come_back_as_they_were(store, data):
+    digest = store.put(data)
+    assert digest == digest_bytes(data) == store.put(data)
+    assert store.has(digest)
+    assert store.get(digest) == data
+
+
+def test_stored_digests_are_listed(store):
+    assert list(store.digests()) == []
+    digests = sorted(store.put_json(number) for number in range(20))
+    assert list(store.digests()) == digests
+    assert store.get_json(store.put_json([1, "a"])) == [1, "a"]
+
+
+def test_a_missing_artifact_is_named(store):
+    with pytest.raises(ArtifactMissingError, match="no artifact aaaa"):
+        store.get("a" * 64)
+    assert not store.has("a" * 64)
+    assert not store.has("../../etc/passwd")
+
+
+def test_every_changed_byte_is_noticed(store):
+    digest = store.put(b"some data, some data, some data")
+    path = store.path_of(digest)
+    good = path.read_bytes()
+    for place in range(len(good)):
+        for bit in range(8):
+            path.write_bytes(good[:place] + bytes([good[place] ^ 1 << bit]) + good[place + 1 :])
+            with pytest.raises(ArtifactCorruptError, match="was changed"):
+                store.get(digest)
+    path.write_bytes(good + b"x")
+    with pytest.raises(ArtifactCorruptError, match="was changed"):
+        store.get(digest)
+
+
+def test_another_kind_of_artifact_is_not_mistaken_for_arrays(store):
+    with pytest.raises(ArtifactError, match="does not hold arrays"):
+        store.get_arrays(store.put(b"text"))
+    with pytest.raises(ArtifactError, match="is not JSON"):
+        store.get_json(store.put(b"text"))
+
+
+LIMITED = """
+import os, resource, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from traces.artifact import ArtifactStore
+from traces.errors import ArtifactError
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, resource.RLIM_INFINITY))
+try:
+    ArtifactStore(Path({folder!r})).put(os.urandom(5_000))
+except ArtifactError as error:
+    print(error)
+"""
+
+
+def test_a_write_that_fails_leaves_nothing(store, request):
+    script = LIMITED.format(root=str(request.config.rootpath), folder=str(store.folder))
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "`lakatos resume`" in result.stdout
+    assert [path for path in store.folder.rglob("*") if path.is_file()] == []

@@ -1,0 +1,261 @@
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+
+from traces.digest import digest_of
+from traces.errors import (
+    ChainBrokenError,
+    JournalError,
+    LockedError,
+    NewerFormatError,
+    ReadOnlyError,
+    RecordError,
+)
+from traces.journal import INTENT, Journal, step_key
+
+
+def write(journal, number, kind="noted", **body):
+    position = {"number": number}
+    return journal.append(
+        kind, {"number": number, **body}, key=step_key("note", (), position), name="note", position=position, inputs=()
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.sqlite"
+
+
+@pytest.fixture
+def journal(path):
+    with Journal.create(path, {"title": "test"}) as journal:
+        yield journal
+
+
+def test_events_come_back_as_they_were_appended(journal):
+    written = [write(journal, number, text="é\x00'") for number in range(3)]
+    assert list(journal.events()) == written
+    assert list(journal.events(after_seq=2)) == written[2:]
+    assert journal.head == (3, written[-1].hash)
+
+
+def test_each_event_is_chained_to_the_one_before(journal):
+    start = journal.head[1]
+    events = [write(journal, number) for number in range(3)]
+    assert events[0].previous_hash == start
+    assert all(later.previous_hash == earlier.hash for earlier, later in pairwise(events))
+
+
+def test_the_record_digest_depends_on_the_record_only(journal):
+    event = write(journal, 1)
+    expected = digest_of({"kind": event.kind, "key": event.key, "inputs": event.inputs, "body": event.body})
+    assert event.record_digest == expected
+
+
+def test_find_returns_the_result_and_not_the_intent(journal):
+    key = step_key("note", (), {"number": 1})
+    write(journal, 1, kind=INTENT)
+    assert journal.find(key) is None
+    assert journal.attempts(key) == 1
+    result = write(journal, 1)
+    assert journal.find(key) == result
+    assert journal.find_record(result.record_digest) == result
+
+
+def test_a_step_has_one_result(journal):
+    first = write(journal, 1)
+    with pytest.raises(JournalError, match="second result of one step"):
+        write(journal, 1, text="another")
+    assert list(journal.events()) == [first]
+
+
+def test_a_reopened_journal_goes_on(path):
+    with Journal.create(path, {}) as journal:
+        first = write(journal, 1)
+    with Journal.open(path) as journal:
+        second = write(journal, 2)
+    with Journal.open(path, read_only=True) as journal:
+        assert list(journal.events()) == [first, second]
+
+
+def test_what_is_no_digest_is_refused(journal):
+    with pytest.raises(RecordError, match="is no digest"):
+        journal.append("noted", {}, key="short", name="note", position={}, inputs=())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE event SET name = 'other'",
+        "DELETE FROM event",
+        "UPDATE meta SET value = '{}'",
+        "DELETE FROM meta",
+        "INSERT OR REPLACE INTO meta VALUES ('meta', '{}')",
+        "INSERT OR REPLACE INTO event SELECT seq, 'later', kind, key, name, position, attempt, inputs, body, "
+        "record_digest, previous_hash, hash FROM event",
+        "INSERT OR REPLACE INTO event SELECT seq + 1, 'later', kind, key, name, position, attempt, inputs, body, "
+        "record_digest, previous_hash, hash FROM event",
+    ],
+)
+def test_the_database_itself_refuses_changes(journal, path, statement):
+    write(journal, 1)
+    with sqlite3.connect(path) as other, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        other.execute(statement)
+
+
+def test_a_missing_journal_is_named(path):
+    with pytest.raises(JournalError, match="there is no journal at"):
+        Journal.open(path)
+
+
+def test_a_journal_is_not_created_twice(path):
+    Journal.create(path, {}).close()
+    with pytest.raises(JournalError, match="already holds a journal"):
+        Journal.create(path, {})
+
+
+def test_a_creation_cut_short_can_be_repeated(path):
+    path.touch()
+    with pytest.raises(JournalError, match="creation was cut short"):
+        Journal.open(path)
+    Journal.create(path, {}).close()
+
+
+def test_a_newer_format_is_refused(path):
+    Journal.create(path, {}).close()
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TRIGGER meta_update")
+        other.execute("UPDATE meta SET value = '2' WHERE name = 'format'")
+    with pytest.raises(NewerFormatError, match="has format 2"):
+        Journal.open(path, read_only=True)
+
+
+def test_a_file_that_is_no_database_is_named(path):
+    path.write_bytes(b"not a database, but long enough to be one " * 100)
+    with pytest.raises(JournalError, match="damaged or no database"):
+        Journal.open(path, read_only=True)
+
+
+def test_reading_refuses_to_write(path):
+    Journal.create(path, {}).close()
+    with Journal.open(path, read_only=True) as journal, pytest.raises(ReadOnlyError, match="for reading only"):
+        write(journal, 1)
+
+
+def test_reading_leaves_no_file_behind_and_changes_none(path):
+    with Journal.create(path, {}) as journal:
+        write(journal, 1)
+    before = {file.name: file.stat().st_mtime_ns for file in path.parent.iterdir()}
+    with Journal.open(path, read_only=True) as journal:
+        assert len(list(journal.events())) == 1
+    assert {file.name: file.stat().st_mtime_ns for file in path.parent.iterdir()} == before
+
+
+def test_a_reader_follows_a_writer(journal, path):
+    with Journal.open(path, read_only=True) as reader:
+        for number in range(1, 4):
+            event = write(journal, number)
+            assert reader.head == (number, event.hash)
+            assert list(reader.events(after_seq=number - 1)) == [event]
+
+
+def test_nothing_is_written_after_a_changed_event(path):
+    with Journal.create(path, {}) as journal:
+        write(journal, 1)
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TRIGGER event_update")
+        other.execute("UPDATE event SET time_utc = '2020-01-01'")
+    with pytest.raises(ChainBrokenError, match=r"event 1 \(noted of 'note'\).*was changed"):
+        Journal.open(path)
+    with Journal.open(path, read_only=True) as journal, pytest.raises(ChainBrokenError, match="event 1"):
+        list(journal.events())
+
+
+def test_a_second_writer_in_this_process_is_refused(journal, path):
+    with pytest.raises(LockedError, match=f"process {os.getpid()}"):
+        Journal.open(path)
+
+
+def hold(path, ready, done):
+    with Journal.open(path):
+        ready.set()
+        done.wait(30)
+
+
+def test_a_second_process_is_told_who_writes(path):
+    Journal.create(path, {}).close()
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Event(), context.Event()
+    other = context.Process(target=hold, args=(path, ready, done))
+    other.start()
+    assert ready.wait(30)
+    with pytest.raises(LockedError, match=f"written by process {other.pid}"):
+        Journal.open(path)
+    Journal.open(path, read_only=True).close()
+    other.kill()  # the lock ends with its process, however that ends
+    other.join()
+    Journal.open(path).close()
+
+
+def fill_disk(journal):
+    """Append until it fails; the error and the number of events before it."""
+    for number in range(1, 10_000):
+        try:
+            write(journal, number, text="x" * 1_000)
+        except JournalError as error:
+            return str(error), number - 1
+    raise AssertionError("the disk never filled up")
+
+
+def test_a_full_disk_loses_nothing_that_was_recorded(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        (disk / "ballast").write_bytes(b"x" * 300_000)
+        with Journal.create(disk / "journal.sqlite", {}) as journal:
+            message, n_events = fill_disk(journal)
+            assert "disk is full while writing 'noted' of 'note'" in message
+            assert "free space and `lakatos resume`" in message
+            assert journal.head[0] == n_events == len(list(journal.events()))
+            (disk / "ballast").unlink()
+            write(journal, n_events + 1)
+        with Journal.open(disk / "journal.sqlite") as journal:
+            assert len(list(journal.events())) == n_events + 1
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+sys.path[:0] = [{tests!r}, {root!r}]
+from test_journal import fill_disk
+from traces.journal import Journal
+journal = Journal.create(Path({path!r}), {{}})
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+message, n_events = fill_disk(journal)
+assert journal.head[0] == n_events
+print(n_events, message)
+"""
+
+
+def test_a_limit_on_file_sizes_loses_nothing_that_was_recorded(path, request):
+    script = LIMITED.format(tests=str(request.path.parent), root=str(request.config.rootpath), path=str(path))
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    n_events, _, message = result.stdout.partition(" ")
+    assert "`lakatos resume`" in message
+    assert message.count("\n") == 1
+    with Journal.open(path) as journal:
+        assert len(list(journal.events())) == int(n_events)
+        write(journal, int(n_events) + 1)

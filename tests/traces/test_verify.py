@@ -1,0 +1,237 @@
+import itertools
+import shutil
+import sqlite3
+from contextlib import closing, contextmanager
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from traces.journal import Journal, hash_of, record_digest_of, step_key
+from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
+from traces.stores.store import Row
+from traces.verify import HEADS_FILE, verify, write_head
+
+COLUMNS = [column for column in Row._fields if column != "seq"]
+serial = itertools.count()
+
+
+@pytest.fixture
+def folder(filled):
+    return filled("run", 5)  # 11 events
+
+
+@contextmanager
+def tampering(folder):
+    """The database without its triggers, which are put back at the end, as a careful forger would."""
+    with closing(sqlite3.connect(folder / JOURNAL_FILE, isolation_level=None)) as database:
+        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            database.execute(f"DROP TRIGGER {name}")
+        yield database
+        for _, sql in triggers:
+            database.execute(sql)
+
+
+def failed(folder, types):
+    return {check.name: check for check in verify(folder, types).failures}
+
+
+def test_an_untouched_trace_passes_every_check(folder, types):
+    write_head(folder)
+    report = verify(folder, types)
+    assert report.ok, report.failures
+    assert [check.name for check in report.checks] == [
+        "database",
+        "chain",
+        "keys",
+        "records",
+        "inputs",
+        "references",
+        "tombstones",
+        "artifacts",
+        "heads",
+    ]
+
+
+def test_an_open_trace_can_be_verified_while_it_is_written(folder, types):
+    with Trace.open(folder, types) as trace:
+        assert verify(trace).ok
+        assert verify(folder, types).ok
+
+
+@given(seq=st.integers(1, 11), column=st.sampled_from(COLUMNS), place=st.integers(0), byte=st.integers(1, 255))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+def test_one_changed_byte_in_a_row_is_found_and_its_event_named(folder, types, seq, column, place, byte):
+    copy = folder.with_name(f"copy{next(serial)}")
+    shutil.copytree(folder, copy)
+    with tampering(copy) as database:
+        query = f"SELECT CAST({column} AS BLOB) FROM event WHERE seq = ?"
+        old = database.execute(query, (seq,)).fetchone()[0]
+        if column == "attempt":
+            database.execute("UPDATE event SET attempt = attempt + ? WHERE seq = ?", (byte, seq))
+        else:
+            place %= len(old)
+            new = old[:place] + bytes([old[place] ^ byte]) + old[place + 1 :]
+            database.execute(f"UPDATE event SET {column} = CAST(? AS TEXT) WHERE seq = ?", (new, seq))
+    found = failed(copy, types)
+    shutil.rmtree(copy)
+    assert found["chain"].seq == seq
+    assert f"event {seq} (" in found["chain"].detail
+
+
+@pytest.mark.parametrize("step", [7, 53])
+def test_a_changed_byte_in_the_file_of_the_journal_is_found_or_changes_no_row(tmp_path, filled, types, step):
+    """Free space in SQLite's pages holds nothing, so a change there may pass; no change of content may."""
+    folder = filled("small", 2)
+    path = folder / JOURNAL_FILE
+    with Journal.open(path, read_only=True) as journal:
+        events = list(journal.events())
+    good = path.read_bytes()
+    for place in range(step, len(good), 997 if step == 7 else 1499):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 0x41]) + good[place + 1 :])
+        if verify(folder, types).ok:
+            with Journal.open(path, read_only=True) as journal:
+                assert list(journal.events()) == events, place
+
+
+def test_a_dropped_row_is_found(folder, types):
+    with tampering(folder) as database:
+        database.execute("DELETE FROM event WHERE seq = 4")
+    chain = failed(folder, types)["chain"]
+    assert chain.seq == 5
+    assert "follows event 3: events between them are missing" in chain.detail
+
+
+def test_a_dropped_row_is_found_even_if_the_others_are_renumbered(folder, types):
+    with tampering(folder) as database:
+        database.execute("DELETE FROM event WHERE seq = 4")
+        database.execute("UPDATE event SET seq = seq - 1 WHERE seq > 4")
+    assert failed(folder, types)["chain"].seq == 4
+
+
+def test_swapped_rows_are_found(folder, types):
+    with tampering(folder) as database:
+        for old, new in ((3, 100), (5, 3), (100, 5)):
+            database.execute("UPDATE event SET seq = ? WHERE seq = ?", (new, old))
+    assert failed(folder, types)["chain"].seq == 3
+
+
+def test_a_changed_description_is_found(folder, types):
+    with tampering(folder) as database:
+        database.execute("""UPDATE meta SET value = '{"roots":[],"seed":8}' WHERE name = 'meta'""")
+    assert failed(folder, types)["chain"].seq == 1
+
+
+def test_a_missing_trigger_is_found(folder, types):
+    with closing(sqlite3.connect(folder / JOURNAL_FILE, isolation_level=None)) as database:
+        database.execute("DROP TRIGGER event_delete")
+    assert "CREATE TRIGGER event_delete" in failed(folder, types)["database"].detail
+
+
+def test_a_cut_tail_is_found_by_a_head_kept_outside(folder, types):
+    head = write_head(folder)
+    with tampering(folder) as database:
+        database.execute("DELETE FROM event WHERE seq > 9")
+    heads = failed(folder, types)["heads"]
+    assert heads.seq == head.seq == 11
+    assert "the journal ends at event 9" in heads.detail
+
+
+def rewrite(folder, seq, **changes):
+    """Change one event and compute every digest after it anew, as a forger who knows this code would."""
+    with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
+        rows = list(journal.store.rows())
+    with tampering(folder) as database:
+        previous_hash = rows[0].previous_hash
+        for row in rows:
+            if row.seq == seq:
+                row = row._replace(**changes)
+            row = row._replace(previous_hash=previous_hash, record_digest=record_digest_of(row))
+            row = row._replace(hash=hash_of(row))
+            previous_hash = row.hash
+            database.execute("DELETE FROM event WHERE seq = ?", (row.seq,))
+            database.execute(f"INSERT INTO event VALUES ({','.join('?' * len(row))})", row)
+
+
+def test_a_journal_written_anew_is_found_by_a_head_kept_outside(folder, types):
+    write_head(folder)
+    with Trace.open(folder, types) as trace:
+        trace.record(types["drawn"](value=9), name="draw", position={"number": 9})
+    rewrite(folder, 11, time_utc="2020-01-01T00:00:00.000000+00:00")
+    found = failed(folder, types)
+    assert set(found) == {"heads"}
+    assert found["heads"].seq == 11
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"body": '{"kind":"drawn","value":"many","version":1}'}, "records"),
+        ({"body": "[]"}, "records"),
+        ({"body": '{"a":"\\ud800"}'}, "records"),
+        ({"position": "[1]"}, "records"),
+        ({"inputs": "[[]]"}, "records"),
+        ({"kind": "unknown"}, "records"),
+        ({"name": "other"}, "keys"),
+        ({"inputs": '["' + "a" * 64 + '"]'}, "inputs"),
+    ],
+)
+def test_what_a_forger_writes_must_still_make_sense(folder, types, changes, check):
+    rewrite(folder, 9, **changes)
+    assert failed(folder, types)[check].seq == 9
+
+
+def test_a_changed_artifact_is_found(folder, types):
+    for path in sorted((folder / ARTIFACT_FOLDER).rglob("*")):
+        if path.is_file():
+            good = path.read_bytes()
+            path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+            assert path.name in failed(folder, types)["artifacts"].detail
+            path.write_bytes(good)
+    assert verify(folder, types).ok
+
+
+def test_a_missing_artifact_is_found_with_the_record_that_needs_it(folder, types):
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        score = next(event for event in journal.events() if event.kind == "scored")
+    next((folder / ARTIFACT_FOLDER).rglob(score.body["table"])).unlink()
+    found = failed(folder, types)
+    assert found["inputs"].seq == found["references"].seq == score.seq
+
+
+def test_a_tombstone_of_nothing_is_found(folder, types):
+    with Journal.open(folder / JOURNAL_FILE) as journal:
+        body = {"kind": "tombstone", "version": 1, "target": "a" * 64, "reason": "none", "decision": None}
+        journal.append(
+            "tombstone", body, key=step_key("erase", (), {"n": 2}), name="erase", position={"n": 2}, inputs=()
+        )
+    found = failed(folder, types)
+    assert found["tombstones"].seq == 12
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all, " * 500])
+def test_a_file_that_is_no_journal_fails_without_a_traceback(tmp_path, types, content):
+    (tmp_path / JOURNAL_FILE).write_bytes(content)
+    assert set(failed(tmp_path, types)) == {"database"}
+
+
+def test_a_damaged_file_fails_without_a_traceback(folder, types):
+    path = folder / JOURNAL_FILE
+    good = path.read_bytes()
+    path.write_bytes(good[: len(good) // 2])
+    assert "database" in failed(folder, types)
+    path.write_bytes(good[:4096] + b"\xff" * 8192 + good[12288:])
+    assert "database" in failed(folder, types)
+
+
+def test_a_missing_journal_fails(tmp_path, types):
+    assert "there is no journal" in failed(tmp_path, types)["database"].detail
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"seq":"1","hash":""}', "\x00"])
+def test_a_damaged_head_is_found(folder, types, line):
+    write_head(folder)
+    with (folder / HEADS_FILE).open("a") as file:
+        file.write(line + "\n")
+    assert "line 2" in failed(folder, types)["heads"].detail

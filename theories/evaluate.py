@@ -1,0 +1,72 @@
+"""Write a composition, fit its declared population to the answers so far, and score what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.task import Trials
+from theories.calibrate import calibrate
+from theories.grammar import Composition, Grammar
+from theories.sandbox.client import Sandbox
+from theories.score import Evidence, UnitScores, log_predictive
+from theories.theory import Theory, TheoryProgram, read_program
+from traces.digest import Digest
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A composition with its fitted ranges, as source, and how it scores on the answers so far."""
+
+    composition: Composition
+    theory: Theory
+    scores: tuple[UnitScores, ...]
+    """One per experiment, of the declared (fitted) population."""
+
+    @property
+    def mean(self) -> float:
+        """Nats per choice, averaged over experiments."""
+        return float(np.mean([item.mean for item in self.scores]))
+
+
+def evaluate(
+    grammar: Grammar,
+    composition: Composition,
+    trials: Sequence[Trials],
+    sandbox: Sandbox,
+    *,
+    parents: tuple[Digest, ...] = (),
+    author: str = "grammar",
+    n_draws: int = 256,
+    n_iterations: int = 6,
+) -> Evaluated:
+    """Fit and score one composition on all experiments.
+
+    Raises:
+        TheoryError: The source cannot be run.
+    """
+    title = composition_title(composition)
+    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots), title), author))
+    n_options = trials[0].n_options
+    stimuli = [item.stimuli.arrays for item in trials]
+    with sandbox.open_session(wide.program.source, stimuli, n_options=n_options) as session:
+
+        def run(parameters: Mapping[str, Array]) -> Sequence[Array]:
+            return session.probabilities(parameters or {"": np.zeros(n_draws)})
+
+        narrow = calibrate(wide.priors, trials, run, n_draws=n_draws, n_iterations=n_iterations)
+        fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in narrow.items()})
+        theory = read_program(TheoryProgram(grammar.write(fitted, title), author, parents))
+        answers = session.probabilities(theory.population(n_draws))
+    scores = tuple(log_predictive(Evidence(item, p)) for item, p in zip(trials, answers, strict=True))
+    return Evaluated(fitted, theory, scores)
+
+
+def composition_title(composition: Composition) -> str:
+    """Name of a machine-written theory: its mechanisms."""
+    return " + ".join(name for names in composition.slots.values() for name in names)

@@ -1,0 +1,125 @@
+"""Where theories run: one sandbox for each worker thread, so that several theories run side by side.
+
+Results come back in the order of the questions and do not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.task import Domain, Stimuli, Trials
+from theories.errors import TheoryError
+from theories.evaluate import Evaluated, evaluate
+from theories.grammar import Composition, Grammar
+from theories.sandbox.client import Sandbox
+from theories.theory import Theory, TheoryProgram, load_theory
+from traces.digest import Digest
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+CHUNK = 4096
+"""Trials sent to a theory at once when only their mean over draws is wanted."""
+
+
+class Laboratory:
+    """Sandboxes and the threads that feed them; a context manager."""
+
+    def __init__(self, n_workers: int = 2, *, require: frozenset[str] = frozenset()) -> None:
+        """Start nothing yet; a sandbox starts with the first theory of its thread.
+
+        Args:
+            n_workers: Theories that run at the same time.
+            require: Sandbox layers without which no theory may run.
+        """
+        self._require = require
+        self._local = threading.local()
+        self._sandboxes: list[Sandbox] = []
+        self._guard = threading.Lock()
+        self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="laboratory")
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Protection in which theories run here."""
+        return self._pool.submit(lambda: self._sandbox().level.layers).result()
+
+    def load(self, program: TheoryProgram, domain: Domain) -> Theory:
+        """`load_theory` in a sandbox."""
+        return self._pool.submit(lambda: load_theory(program, domain, self._sandbox())).result()
+
+    def answers(self, theory: Theory, stimuli: Sequence[Stimuli], n_draws: int, n_options: int = 2) -> list[Array]:
+        """Probabilities of every draw of the declared population, ``(n_draws, n_trials, n_options)`` each."""
+        return self.answers_of([theory], stimuli, n_draws, n_options)[0]
+
+    def answers_of(
+        self, theories: Sequence[Theory], stimuli: Sequence[Stimuli], n_draws: int, n_options: int = 2
+    ) -> list[list[Array]]:
+        """`answers` of several theories."""
+
+        def one(theory: Theory) -> list[Array]:
+            return self._sandbox().probabilities(
+                theory.program.source, theory.population(n_draws), [item.arrays for item in stimuli],
+                n_options=n_options,
+            )
+
+        return self._map(one, theories)
+
+    def proportions(
+        self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True, n_options: int = 2
+    ) -> Array:
+        """Choice proportions of the declared population, ``(n_trials, n_options)``, however many trials there are."""
+        population = theory.population(n_draws, lapse=lapse)
+        rows = [np.arange(start, min(start + CHUNK, len(stimuli))) for start in range(0, len(stimuli), CHUNK)]
+
+        def one(chunk: Array) -> Array:
+            (answer,) = self._sandbox().probabilities(
+                theory.program.source, population, [stimuli.take(chunk).arrays], n_options=n_options
+            )
+            return answer.mean(axis=0)
+
+        return np.concatenate(self._map(one, rows))
+
+    def evaluate(
+        self, grammar: Grammar, items: Sequence[tuple[Composition, Digest]], trials: Sequence[Trials], *,
+        n_draws: int = 256,
+    ) -> list[Evaluated | TheoryError]:
+        """Fit and score compositions, each given with its parent; a theory that fails yields its error."""
+
+        def one(item: tuple[Composition, Digest]) -> Evaluated | TheoryError:
+            try:
+                return evaluate(grammar, item[0], trials, self._sandbox(), parents=(item[1],), n_draws=n_draws)
+            except TheoryError as error:
+                return error
+
+        return self._map(one, items)
+
+    def close(self) -> None:
+        """End all sandboxes."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for sandbox in self._sandboxes:
+            sandbox.close()
+
+    def _sandbox(self) -> Sandbox:
+        sandbox: Sandbox | None = getattr(self._local, "sandbox", None)
+        if sandbox is None:
+            sandbox = self._local.sandbox = Sandbox(require=self._require)
+            with self._guard:
+                self._sandboxes.append(sandbox)
+        return sandbox
+
+    def _map(self, function: Callable[..., T], items: Sequence[object]) -> list[T]:
+        return list(self._pool.map(function, items))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

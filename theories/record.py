@@ -1,0 +1,160 @@
+"""What the trace keeps about theories."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from theories.score import UnitScores
+from traces.digest import Digest
+from traces.record import Record
+
+ENGINE = "score-1"
+"""Version of the scoring engine; part of every score, so that a fixed bug makes old scores stale."""
+
+
+class TheoryChecked(Record):
+    """A program was checked: it is a theory, or it was refused with the reason."""
+
+    kind: Literal["theory_checked"] = "theory_checked"
+    version: Literal[1] = 1
+    theory: Digest
+    """Artifact that holds the source as UTF-8; equal sources are one theory."""
+    passed: bool
+    name: str
+    claim: str
+    author: str
+    parents: tuple[Digest, ...]
+    """Theories it was made from."""
+    change: str
+    """What was changed in the first parent, in words; empty for published theories."""
+    cycle: int
+    n_parameters: int
+    checks: tuple[str, ...]
+    """What was proved before it entered."""
+    reason: str
+    """Why it was refused; empty when it passed."""
+    sandbox: tuple[str, ...]
+    """Layers in which it ran."""
+
+
+class TheoryAdmitted(Record):
+    """A checked theory entered the pool of rivals."""
+
+    kind: Literal["theory_admitted"] = "theory_admitted"
+    version: Literal[1] = 1
+    theory: Digest
+    cycle: int
+    reason: str
+
+
+class Units(Record):
+    """Log predictive probability per unit (participant, or problem where answers are pooled)."""
+
+    kind: Literal["units"] = "units"
+    version: Literal[1] = 1
+    log_predictive: tuple[float, ...]
+    """Nats."""
+    n_choices: tuple[float, ...]
+
+    @classmethod
+    def of(cls, scores: UnitScores) -> Units:
+        """As a record."""
+        return cls(log_predictive=tuple(scores.log_predictive.tolist()), n_choices=tuple(scores.n_choices.tolist()))
+
+    @property
+    def scores(self) -> UnitScores:
+        """As arrays."""
+        return UnitScores(np.asarray(self.log_predictive), np.asarray(self.n_choices))
+
+
+class TheoryScored(Record):
+    """How well one theory predicted one experiment."""
+
+    kind: Literal["theory_scored"] = "theory_scored"
+    version: Literal[1] = 1
+    theory: Digest
+    experiment: str
+    trials: Digest
+    """Artifact that holds the answers."""
+    engine: str
+    n_draws: int
+    declared: Units
+    """With the declared population."""
+    learned: Units | None
+    """With the population frozen in the preregistration; None when the theory had not been preregistered."""
+    proportions: tuple[float, ...]
+    """``(n_trials,)`` predicted share of the last option in the declared population."""
+    error: float
+    """Mean squared error of these against the people's shares."""
+    correlation: float | None
+
+
+class Claim(Record):
+    """One finding of a diagnosis, with the records that carry it."""
+
+    kind: Literal["claim"] = "claim"
+    version: Literal[1] = 1
+    text: str
+    feature: str
+    effect: float
+    """Change of the residual (observed minus predicted share) per standard deviation of the feature."""
+    z: float
+    q: float
+    """Benjamini-Hochberg adjusted p over all features checked."""
+    cites: tuple[Digest, ...]
+
+
+class Diagnosis(Record):
+    """Why the loser lost."""
+
+    kind: Literal["diagnosis"] = "diagnosis"
+    version: Literal[1] = 1
+    cycle: int
+    loser: Digest
+    leader: Digest
+    difference: float
+    """Nats per choice by which the leader is ahead."""
+    standard_error: float
+    tie: bool
+    claims: tuple[Claim, ...]
+    location: str
+    """Where it fails, in words."""
+    hypothesis: str
+    """The likely cause."""
+    proposal: str
+    """What to change."""
+    remedies: tuple[str, ...]
+    """``slot:mechanism`` of the grammar's answers to the features named."""
+    test: str
+    """What data would show it."""
+
+
+class SearchFinished(Record):
+    """What the advocates tried in a cycle and what they submit."""
+
+    kind: Literal["search_finished"] = "search_finished"
+    version: Literal[1] = 1
+    cycle: int
+    attempts: Digest
+    """Artifact with every composition tried and its score, or its error."""
+    n_attempts: int
+    submissions: tuple[Submitted, ...]
+
+
+class Submitted(Record):
+    """A successor that an advocate submits."""
+
+    kind: Literal["submitted"] = "submitted"
+    version: Literal[1] = 1
+    source: Digest
+    """Artifact that holds the source."""
+    author: str
+    parents: tuple[Digest, ...]
+    change: str
+    criterion: float
+    """The search's own score, nats per choice; not comparable with scores on new data."""
+
+
+SearchFinished.model_rebuild()

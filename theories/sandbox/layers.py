@@ -1,0 +1,199 @@
+"""The rights that a process gives up before it runs a theory: standard library and ctypes only.
+
+A layer that the kernel or the machine refuses is left out and reported; whoever needs it says so with
+``Sandbox(require=...)``. No file can be opened afterwards, so everything a theory needs is loaded before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Callable
+from functools import cache
+
+# fmt: off
+SYSTEM_CALLS: dict[str, tuple[int, tuple[int, ...]]] = {
+    # audit architecture, and the numbers of: read write close fstat lseek mmap mprotect munmap brk rt_sigreturn readv
+    # writev sched_yield mremap madvise nanosleep getpid exit exit_group gettimeofday getuid getgid geteuid getegid
+    # gettid time futex sched_getaffinity clock_gettime clock_getres clock_nanosleep restart_syscall membarrier rseq
+    # getrusage times
+    "x86_64": (0xC000003E, (0, 1, 3, 5, 8, 9, 10, 11, 12, 15, 19, 20, 24, 25, 28, 35, 39, 60, 231, 96, 102, 104, 107,
+                            108, 186, 201, 202, 204, 228, 229, 230, 219, 324, 334, 98, 100)),
+    # the same without time, which this architecture lacks; never run on such a machine
+    "aarch64": (0xC00000B7, (63, 64, 57, 80, 62, 222, 226, 215, 214, 139, 65, 66, 124, 216, 233, 101, 172, 93, 94, 169,
+                             174, 176, 175, 177, 178, 98, 123, 113, 114, 115, 128, 283, 293, 165, 153)),
+}
+# fmt: on
+"""System calls that NumPy needs once it is loaded. All others fail with EPERM: nothing opens, connects, forks, executes,
+signals, traces, maps code, changes limits or handlers, or asks for entropy."""
+MAPPING_CALLS = {"x86_64": (9, 10), "aarch64": (222, 226)}
+"""mmap and mprotect, refused when they ask for executable memory."""
+CLONE3 = 435
+
+CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x04000000, 0x08000000, 0x10000000, 0x40000000
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
+
+
+@cache
+def libc() -> ctypes.CDLL:
+    """The C library of this process."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def call(name: str, *arguments: object) -> int:
+    """A C function whose failure is an `OSError`."""
+    result: int = getattr(libc(), name)(*arguments)
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+    return result
+
+
+def address_space_bytes() -> int:
+    """Address space of this process; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def enter_namespaces() -> tuple[str, ...]:
+    """Leave the machine's network, host name and shared memory; must run in a process with one thread."""
+    if sys.platform != "linux":
+        return ()
+    inner = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
+    for flags, names in ((CLONE_NEWUSER | inner, ("userns", "netns")), (inner, ("netns",)), (CLONE_NEWUSER, ("userns",))):
+        try:
+            call("unshare", flags)
+        except OSError:
+            continue
+        return names
+    return ()
+
+
+def give_up_rights(address_space: int) -> tuple[str, ...]:
+    """Apply every layer that works here, in an order in which none undoes another; return their names.
+
+    Args:
+        address_space: Largest address space that is allowed from now on, in bytes.
+    """
+    if sys.platform != "linux":
+        set_limits(address_space)
+        return ("rlimits",)
+    steps: tuple[tuple[str, Callable[[], None]], ...] = (
+        ("no_new_privs", lambda: void(call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))),
+        ("no_capabilities", drop_capabilities),
+        ("pdeathsig", lambda: void(call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))),
+        ("not_dumpable", lambda: void(call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0))),
+        ("landlock", restrict_files),
+        ("rlimits", lambda: set_limits(address_space)),
+        ("seccomp", filter_system_calls),
+    )
+    done = []
+    for name, step in steps:
+        try:
+            step()
+        except (OSError, ValueError, KeyError):
+            continue
+        done.append(name)
+    return tuple(done)
+
+
+def void(_: int) -> None:
+    """Drop a result."""
+
+
+def set_limits(address_space: int) -> None:
+    """No files, no processes, no locked memory, no core dump, and memory up to ``address_space`` bytes."""
+    for name, value in (
+        ("RLIMIT_AS", address_space),
+        ("RLIMIT_FSIZE", 0),
+        ("RLIMIT_NPROC", 0),
+        ("RLIMIT_CORE", 0),
+        ("RLIMIT_MEMLOCK", 0),
+        ("RLIMIT_MSGQUEUE", 0),
+        ("RLIMIT_NOFILE", 5),
+    ):
+        if hasattr(resource, name):
+            _, hard = resource.getrlimit(getattr(resource, name))
+            lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(getattr(resource, name), (lowest, lowest))
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, those within a user namespace included."""
+    header = ctypes.create_string_buffer(struct.pack("<Ii", 0x20080522, 0))
+    call("capset", header, ctypes.create_string_buffer(24))
+
+
+def landlock_abi() -> int:
+    """Version of Landlock that this kernel has; 0 for none."""
+    try:
+        return call("syscall", LANDLOCK_CREATE_RULESET, None, 0, 1)
+    except (OSError, AttributeError):
+        return 0
+
+
+def restrict_files() -> None:
+    """Landlock without a single rule: no file can be opened, no TCP used, no signal sent outside."""
+    abi = landlock_abi()
+    if not abi:
+        raise OSError("this kernel has no Landlock")
+    files = (1 << 13) - 1 | (abi >= 2) << 13 | (abi >= 3) << 14 | (abi >= 5) << 15
+    attributes = struct.pack("<QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
+    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
+    ruleset = call("syscall", LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(attributes), ctypes.c_size_t(size), 0)
+    try:
+        call("syscall", LANDLOCK_RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+@cache
+def filter_program() -> bytes:
+    """The system call filter as a classic BPF program; raises KeyError on an architecture without a table."""
+    machine = platform.machine()
+    architecture, allowed = SYSTEM_CALLS[machine]
+    load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
+    allow, refuse, kill = 0x7FFF0000, 0x00050001, 0x80000000
+    program: list[tuple[int, int, int, int]] = [
+        (load, 0, 0, 4),  # the architecture
+        (equal, 1, 0, architecture),
+        (answer, 0, 0, kill),
+        (load, 0, 0, 0),  # the number of the call
+        (at_least, 0, 1, 0x40000000),  # the x32 variant
+        (answer, 0, 0, kill),
+        (equal, 0, 1, CLONE3),  # its flags cannot be read here; ENOSYS makes the C library fall back
+        (answer, 0, 0, 0x00050000 | 38),
+    ]
+    for number in MAPPING_CALLS[machine]:
+        program += [
+            (equal, 0, 4, number),
+            (load, 0, 0, 32),  # low half of the third argument, the protection
+            (any_bit, 0, 1, 4),  # PROT_EXEC
+            (answer, 0, 0, refuse),
+            (answer, 0, 0, allow),
+        ]
+    for number in allowed:
+        program += [(equal, 0, 1, number), (answer, 0, 0, allow)]
+    program.append((answer, 0, 0, refuse))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def filter_system_calls() -> None:
+    """Seccomp: from here on only `SYSTEM_CALLS` are answered."""
+    program = ctypes.create_string_buffer(filter_program())
+    count = len(filter_program()) // 8
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    pointer = ctypes.byref(Program(count, ctypes.addressof(program)))
+    call("prctl", PR_SET_SECCOMP, 2, pointer, 0, 0)

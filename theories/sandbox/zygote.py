@@ -1,0 +1,305 @@
+"""The process that theories are forked from: NumPy is loaded, nothing of the laboratory is in its memory.
+
+It is started fresh by `theories.sandbox.client`, never forked from the laboratory, and does three things: fork a child
+on a pair of pipes, tell a child's processor time, and kill and reap a child. Standard input is the control socket. When that
+closes, everything ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from theories.sandbox import layers, wire
+
+Choose = Callable[[Any, Any, Any], Any]
+REQUESTS, ANSWERS = 3, 4
+"""The child's two pipes; its standard input, output and error are the null device."""
+
+
+def main() -> NoReturn:
+    """Serve the control socket until it closes."""
+    address_space = prepare()
+    control = socket.socket(fileno=os.dup(0))
+    namespaces = layers.enter_namespaces()
+    expected = probe(address_space)
+    hello = json.dumps({
+        "layers": [*namespaces, *expected],
+        "landlock_abi": layers.landlock_abi(),
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+    }).encode()  # fmt: skip
+    control.sendall(struct.pack("<I", len(hello)) + hello)
+    children: set[int] = set()
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND.size, 2)
+        if len(data) < wire.COMMAND.size:
+            for pid in children:
+                kill(pid)
+            os._exit(0)
+        name, argument = wire.COMMAND.unpack(data)
+        if name == b"fork":
+            pid = os.fork()
+            if pid == 0:
+                child(descriptors[0], descriptors[1], address_space + argument, expected)
+            children.add(pid)
+            answer = pid
+        elif argument not in children:
+            answer = -1
+        elif name == b"time":
+            answer = processor_nanoseconds(argument)
+        else:
+            kill(argument)
+            children.discard(argument)
+            answer = os.waitpid(argument, 0)[1]
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.sendall(wire.REPLY.pack(answer))
+
+
+def prepare() -> int:
+    """Load what theories use, and return the address space in bytes that this takes."""
+    for module in wire.IMPORTS:
+        importlib.import_module(module)
+    for part in ("fft", "linalg", "ma", "polynomial", "random"):  # NumPy would load them on first use
+        importlib.import_module(f"numpy.{part}")
+    np.random.seed(0)  # noqa: NPY002
+    np.ones((2, 2)) @ np.ones((2, 2))
+    np.linalg.svd(np.eye(2))
+    repr(np.ones(3)), np.array2string(np.ones(3))
+    with contextlib.suppress(ValueError):  # how an error is written down needs modules, too
+        raise ValueError("é")
+    gc.collect()
+    gc.freeze()  # children then share these pages instead of copying them
+    return layers.address_space_bytes()
+
+
+def processor_nanoseconds(pid: int) -> int:
+    """Processor time that a process has used, or -1 where the kernel does not tell."""
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)  # clock_getcpuclockid(3)
+    except (OSError, OverflowError):
+        return -1
+
+
+def kill(pid: int) -> None:
+    """End a child and what it may have started."""
+    for send in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            send(pid, signal.SIGKILL)
+
+
+def probe(address_space: int) -> tuple[str, ...]:
+    """The layers that a child gets here, found out by a child that tries them all."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writer, json.dumps(layers.give_up_rights(address_space + 2**30)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    text = os.read(reader, 4096)
+    os.close(reader)
+    os.waitpid(pid, 0)
+    return tuple(json.loads(text or b"[]"))
+
+
+def child(requests: int, answers: int, address_space: int, expected: tuple[str, ...]) -> NoReturn:
+    """Give up all rights, then read one theory and answer for it until the requests end."""
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        sources = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 32) for descriptor in (null, null, null, requests, answers)]
+        for descriptor, source in enumerate(sources):  # copied above 32 first, so that none overwrites another
+            os.dup2(source, descriptor)
+        os.closerange(ANSWERS + 1, 256)  # the zygote never holds more than a handful
+        warnings.simplefilter("ignore")
+        if layers.give_up_rights(address_space) == expected:
+            os.write(ANSWERS, wire.READY)
+            serve()
+    finally:
+        os._exit(70)
+
+
+def serve() -> None:
+    """Answer requests with the theory that the first of them brings."""
+    header, payload = read_request()
+    n_options: int = header["n_options"]
+    stimuli, start = [], 0
+    for description in header["stimuli"]:
+        arrays, start = wire.arrays_from(description, payload, start)
+        stimuli.append(Arguments(arrays))
+    try:
+        choose = load(header["source"])
+    except BaseException as error:
+        write_answer(failure(error), status=wire.FAILED)
+        os._exit(0)
+    write_answer({})
+    broadcasts: list[bool | None] = [None] * len(stimuli)
+    while True:
+        header, payload = read_request()
+        parameters, _ = wire.arrays_from(header["parameters"], payload)
+        try:
+            np.random.seed(0)  # noqa: NPY002 - the legacy state, so that it is the same in every call
+            answers = [
+                evaluate(choose, parameters, trials, n_options, broadcasts, index)
+                for index, trials in enumerate(stimuli)
+            ]
+            flag = {"broadcasts": all(known is not False for known in broadcasts)}
+            write_answer(flag, answers)
+        except BaseException as error:
+            write_answer(failure(error), status=wire.FAILED)
+
+
+class Arguments(dict[str, Any]):
+    """Named arrays, read as ``arguments["name"]`` or ``arguments.name``."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"there is no {name!r} here; there are {', '.join(map(repr, self))}") from None
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"there is no {name!r} here; there are {', '.join(map(repr, self))}")
+
+
+class ShapeError(Exception):
+    """The theory's answer is no array of the right shape."""
+
+
+def load(source: str) -> Choose:
+    """Run the theory's module in a fresh namespace and return its ``choose``."""
+    module = types.ModuleType("theory")
+    sys.modules["theory"] = module  # dataclasses look their module up
+    with np.errstate(all="ignore"):
+        exec(compile(source, wire.SOURCE_NAME, "exec", dont_inherit=True), module.__dict__)
+    choose = getattr(module, "choose", None)
+    if not callable(choose):
+        raise ShapeError("the source defines no function `choose(parameters, trials, xp)`")
+    return choose  # type: ignore[no-any-return]
+
+
+def evaluate(
+    choose: Choose,
+    parameters: Mapping[str, wire.AnyArray],
+    trials: Arguments,
+    n_options: int,
+    broadcasts: list[bool | None],
+    index: int,
+) -> wire.AnyArray:
+    """Probabilities ``(n_draws, n_trials, n_options)``, all draws at once if the theory can, else one at a time.
+
+    ``broadcasts[index]`` remembers whether it can. A first answer to several draws is believed only if the first and
+    the last draw, asked alone, say the same: arrays may line up by accident.
+    """
+    n_draws = len(next(iter(parameters.values())))
+    n_trials = len(next(iter(trials.values())))
+
+    def ask(first: int, last: int) -> wire.AnyArray:
+        draws = Arguments({name: values[first:last, None] for name, values in parameters.items()})
+        with np.errstate(all="ignore"):
+            return shaped(choose(draws, trials, np), last - first, n_trials, n_options)
+
+    if n_draws == 1:
+        return ask(0, 1)
+    if broadcasts[index] is not False:
+        try:
+            together = ask(0, n_draws)
+            if broadcasts[index] is None:
+                broadcasts[index] = all(
+                    np.allclose(together[draw], ask(draw, draw + 1)[0], 1e-6, 1e-9, equal_nan=True)
+                    for draw in (0, n_draws - 1)
+                )
+            if broadcasts[index]:
+                return together
+        except MemoryError:
+            raise
+        except Exception:
+            pass  # one at a time it either works, or says what is wrong in simpler terms
+    alone = np.concatenate([ask(draw, draw + 1) for draw in range(n_draws)])
+    broadcasts[index] = False
+    return alone
+
+
+def shaped(answer: Any, n_draws: int, n_trials: int, n_options: int) -> wire.AnyArray:
+    """The answer as ``(n_draws, n_trials, n_options)`` float64, or a `ShapeError` that says what is wrong."""
+    try:
+        values = np.asarray(answer)
+    except ValueError:
+        raise ShapeError("`choose` returned lists of unequal length") from None
+    if values.dtype.kind not in "biuf":
+        raise ShapeError(f"`choose` returned {type(answer).__name__} of dtype {values.dtype}, not numbers")
+    values = values.astype(np.float64, copy=False)
+    if n_draws == 1 and values.shape in ((n_trials,), (n_trials, n_options)):
+        values = values[None]
+    if n_options == 2 and values.shape == (n_draws, n_trials):
+        values = np.stack([1 - values, values], axis=-1)
+    if values.shape != (n_draws, n_trials, n_options):
+        wanted = f"{(n_draws, n_trials, n_options)} = (n_draws, n_trials, n_options)"
+        if n_options == 2:
+            wanted += f" or {(n_draws, n_trials)}, the probability of the second option"
+        raise ShapeError(f"`choose` returned an array of shape {values.shape}; it must be {wanted}")
+    return values
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """What went wrong, in words, and at which line of the source."""
+    kind = {MemoryError: "memory", ShapeError: "shape"}.get(type(error), "raised")
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == wire.SOURCE_NAME else None
+    trace = error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == wire.SOURCE_NAME:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except BaseException:
+        text = "(its message cannot be read)"
+    return {"kind": kind, "type": type(error).__name__[:200], "message": str(text)[:2000], "line": line}
+
+
+def read_request() -> tuple[dict[str, Any], memoryview]:
+    """The next request; ends the process when there is none."""
+    _, _, json_bytes, payload_bytes = wire.HEADER.unpack(read_exactly(wire.HEADER.size))
+    header: dict[str, Any] = json.loads(bytes(read_exactly(json_bytes)))
+    return header, read_exactly(payload_bytes).toreadonly()
+
+
+def read_exactly(n_bytes: int) -> memoryview:
+    """``n_bytes`` from the laboratory; ends the process when they do not come."""
+    buffer, done = memoryview(bytearray(n_bytes)), 0
+    while done < n_bytes:
+        got = os.readv(REQUESTS, [buffer[done:]])
+        if not got:
+            os._exit(0)
+        done += got
+    return buffer
+
+
+def write_answer(header: Mapping[str, Any], arrays: Sequence[wire.AnyArray] = (), status: int = wire.OK) -> None:
+    """Hand an answer to the laboratory."""
+    pieces = [np.ascontiguousarray(array).data.cast("B") for array in arrays if array.size]
+    for piece in (memoryview(wire.opening(header, sum(map(len, pieces)), status)), *pieces):
+        while len(piece):
+            piece = piece[os.write(ANSWERS, piece) :]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Artifacts: bytes, JSON values and arrays, kept in files that are named by the digest of their content."""
+
+import errno
+import json
+import math
+import os
+import secrets
+import zlib
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.digest import Digest, canonical_json, digest_bytes, is_digest
+from traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
+
+_FILE_MAGIC: Final = b"lakatos-artifact-1\n"
+_ARRAYS_MAGIC: Final = b"lakatos-arrays-1\n"
+_LEVEL: Final = 3  # arrays of draws hardly shrink further, and level 6 takes three times as long
+_DTYPES: Final = frozenset(["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"])
+_TEMPORARY: Final = ".writing-"
+
+
+class ArtifactStore:
+    """A folder of artifacts, which any number of processes may read and add to."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use the artifacts in ``folder``, which is made when the first one is put."""
+        self.folder = Path(folder)
+
+    def path_of(self, digest: Digest) -> Path:
+        """The file that holds an artifact, stored or not."""
+        return self.folder / digest[:2] / digest
+
+    def put(self, data: bytes) -> Digest:
+        """Store ``data`` durably and return its digest; what is there already is left as it is.
+
+        Raises:
+            ArtifactError: The disk is full or fails. Nothing was stored.
+        """
+        digest = digest_bytes(data)
+        path = self.path_of(digest)
+        if not path.exists():
+            packed = zlib.compress(data, _LEVEL)
+            # The digest of the packed bytes too: deflate has bits that change nothing in what it unpacks to.
+            write_whole(path, _FILE_MAGIC + sha256(packed).digest() + packed)
+        return digest
+
+    def get(self, digest: Digest) -> bytes:
+        """The bytes of an artifact, checked against its digest.
+
+        Raises:
+            ArtifactMissingError: There is none.
+            ArtifactCorruptError: The file was changed.
+        """
+        try:
+            stored = self.path_of(digest).read_bytes()
+        except FileNotFoundError as error:
+            raise ArtifactMissingError(f"no artifact {digest} in {self.folder}; restore it from a copy.") from error
+        except OSError as error:
+            raise ArtifactError(f"cannot read artifact {digest} in {self.folder}: {error.strerror}.") from error
+        start = len(_FILE_MAGIC) + 32
+        packed = stored[start:]
+        if stored[:start] == _FILE_MAGIC + sha256(packed).digest():
+            try:
+                data = zlib.decompress(packed)
+            except zlib.error:
+                data = b""
+            if digest_bytes(data) == digest:
+                return data
+        raise ArtifactCorruptError(
+            f"artifact {digest} in {self.folder} was changed: its bytes do not hash to its name. "
+            "Restore it from a copy."
+        )
+
+    def has(self, digest: Digest) -> bool:
+        """Whether an artifact is stored, unread."""
+        return is_digest(digest) and self.path_of(digest).is_file()
+
+    def put_json(self, value: object) -> Digest:
+        """Store a value as canonical JSON.
+
+        Raises:
+            RecordError: The value is not JSON.
+        """
+        return self.put(canonical_json(value))
+
+    def get_json(self, digest: Digest) -> Any:
+        """The value of a JSON artifact.
+
+        Raises:
+            ArtifactError: The artifact is not JSON.
+        """
+        try:
+            return json.loads(self.get(digest))
+        except ValueError as error:
+            raise ArtifactError(f"artifact {digest} is not JSON ({error}); read it as what it was put.") from error
+
+    def put_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Digest:
+        """Store named arrays; equal arrays give equal digests, whatever their memory layout and byte order.
+
+        Raises:
+            ArtifactError: An array is not of booleans, integers, floats, complex numbers, text or dates.
+        """
+        return self.put(pack_arrays(arrays))
+
+    def get_arrays(self, digest: Digest) -> dict[str, NDArray[Any]]:
+        """The arrays of an artifact, by name, read-only.
+
+        Raises:
+            ArtifactError: The artifact does not hold arrays.
+        """
+        try:
+            return unpack_arrays(self.get(digest))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ArtifactError(f"artifact {digest} does not hold arrays; read it as what it was put.") from error
+
+    def digests(self) -> Iterator[Digest]:
+        """Digests of all artifacts, sorted."""
+        for folder in sorted(self.folder.glob("[0-9a-f][0-9a-f]")):
+            yield from sorted(path.name for path in folder.iterdir() if is_digest(path.name))
+
+
+def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Magic, length of header, header (names, types and shapes as JSON), then the values, little-endian, C order."""
+    header, values = [], []
+    for name, given in sorted(arrays.items()):
+        array = np.asarray(given)
+        dtype = array.dtype.newbyteorder("<")
+        if dtype.str[1:] not in _DTYPES and dtype.kind not in "SUMm":
+            raise ArtifactError(
+                f"array {name!r} of type {array.dtype} cannot be stored; "
+                "convert it to booleans, integers, floats of up to 64 bits, fixed-length text or dates."
+            )
+        header.append({"name": name, "dtype": dtype.str, "shape": list(array.shape)})
+        values.append(array.astype(dtype, order="C").tobytes())
+    text = canonical_json(header)
+    return b"".join([_ARRAYS_MAGIC, len(text).to_bytes(8, "little"), text, *values])
+
+
+def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """Undo `pack_arrays`.
+
+    Raises:
+        ValueError: ``data`` is something else.
+    """
+    start = len(_ARRAYS_MAGIC) + 8
+    if data[: len(_ARRAYS_MAGIC)] != _ARRAYS_MAGIC:
+        raise ValueError("not packed arrays")
+    offset = start + int.from_bytes(data[start - 8 : start], "little")
+    arrays: dict[str, NDArray[Any]] = {}
+    for entry in json.loads(data[start:offset]):
+        dtype = np.dtype(entry["dtype"])
+        array: NDArray[Any] = np.ndarray(tuple(entry["shape"]), dtype, buffer=data, offset=offset).copy()
+        array.flags.writeable = False
+        arrays[entry["name"]] = array
+        offset += math.prod(entry["shape"]) * dtype.itemsize
+    return arrays
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that after a crash or power cut it is either absent (or as before) or complete.
+
+    Raises:
+        ArtifactError: The disk is full or fails. Nothing was left behind.
+    """
+    temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+    try:
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _sync(path.parent.parent)
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            problem = f"disk is full while writing {path}; free space and `lakatos resume`."
+        else:
+            problem = f"cannot write {path}: {error.strerror}; check the disk and its limits, then `lakatos resume`."
+        raise ArtifactError(problem) from error
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

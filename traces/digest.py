@@ -1,0 +1,72 @@
+"""Names of things by their content: canonical JSON and SHA-256."""
+
+import hashlib
+import json
+import re
+from typing import Annotated, Any, Final
+
+from pydantic import StringConstraints
+
+from traces.errors import RecordError
+
+_PATTERN: Final = r"^[0-9a-f]{64}$"
+_IS_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+STORED: Final = "names a record or an artifact of the same trace"
+"""Marks the annotation `Digest`, so that the audit can tell which fields of a record name something stored."""
+
+Digest = Annotated[str, StringConstraints(pattern=_PATTERN), STORED]
+"""SHA-256 of a record or an artifact of the same trace, 64 lower-case hexadecimal digits. The audit looks it up."""
+
+Fingerprint = Annotated[str, StringConstraints(pattern=_PATTERN)]
+"""SHA-256 of something kept elsewhere (a lock file, model weights). The audit does not look it up."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+
+
+def canonical_json(value: object) -> bytes:
+    """The one JSON text of ``value``: keys sorted, no spaces, UTF-8, floats as the shortest text that reads back.
+
+    It follows RFC 8785 but for two choices that keep Python values apart: ``1.0`` is not written as ``1``, and keys
+    are sorted by code point. Tuples are written as arrays.
+
+    Raises:
+        RecordError: ``value`` holds NaN, an infinity, a key that is not text, or anything else JSON has no word for.
+    """
+    try:
+        _check_keys(value)
+        return _encode(value).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise RecordError(
+            f"a value of type {type(value).__name__!r} cannot be written as canonical JSON: {problem}. "
+            "Use null, booleans, finite numbers, text, lists and objects with text keys; store arrays as an artifact."
+        ) from error
+
+
+def _check_keys(value: Any) -> None:
+    """Refuse keys that the JSON encoder would quietly turn into text."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not text")
+            if isinstance(inner, dict | list | tuple):
+                _check_keys(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            if isinstance(inner, dict | list | tuple):
+                _check_keys(inner)
+
+
+def digest_bytes(data: bytes) -> Digest:
+    """SHA-256 of ``data``."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(value: object) -> Digest:
+    """SHA-256 of the canonical JSON of ``value``."""
+    return digest_bytes(canonical_json(value))
+
+
+def is_digest(value: object) -> bool:
+    """Whether ``value`` is text in the form of a digest."""
+    return isinstance(value, str) and _IS_DIGEST.fullmatch(value) is not None

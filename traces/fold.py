@@ -1,0 +1,41 @@
+"""State from a journal, and what must be equal between two journals of one run."""
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import TypeVar
+
+from traces.digest import Digest, canonical_json, digest_bytes
+from traces.journal import INTENT, Event
+
+State = TypeVar("State")
+
+
+def fold(events: Iterable[Event], initial: State, reducer: Callable[[State, Event], State]) -> State:
+    """The state after all events; ``reducer`` returns the new state and changes nothing."""
+    return reduce(reducer, events, initial)
+
+
+def canonical_form(events: Iterable[Event]) -> bytes:
+    """Results ordered by step key, without times, attempts, numbers, hashes and intents: one line of JSON for each.
+
+    A run that crashed and resumed has the same canonical form as one that did not.
+    """
+    results = sorted((event for event in events if event.kind != INTENT), key=lambda event: event.key)
+    return b"\n".join(
+        canonical_json(
+            {
+                "key": event.key,
+                "name": event.name,
+                "position": dict(event.position),
+                "kind": event.kind,
+                "inputs": event.inputs,
+                "body": event.body,
+            }
+        )
+        for event in results
+    )
+
+
+def canonical_digest(events: Iterable[Event]) -> Digest:
+    """Digest of the canonical form."""
+    return digest_bytes(canonical_form(events))

@@ -1,0 +1,342 @@
+"""Steps: whatever costs money, time or chance is recorded once and never run again.
+
+A step is run at least once and recorded exactly once. Its effects outside are idempotent if they use the step's key;
+where they cannot be, the step is ``external``, and one that was cut short waits for a person.
+"""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Generic, Literal, Self, TypeVar
+
+import numpy as np
+
+from traces.artifact import ArtifactStore
+from traces.digest import Digest, digest_of
+from traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
+from traces.inbox import Inbox
+from traces.journal import INTENT, Event, Journal, step_key
+from traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
+
+R = TypeVar("R", bound=Record)
+
+JOURNAL_FILE: Final = "journal.sqlite"
+ARTIFACT_FOLDER: Final = "artifacts"
+INBOX_FILE: Final = "inbox.sqlite"
+
+
+@dataclass(frozen=True)
+class Recorded(Generic[R]):
+    """A record, and the digest by which later steps cite it as an input."""
+
+    record: R
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class StepContext:
+    """What a step is given: nothing in it depends on when or how often the step runs."""
+
+    key: Digest
+    """For services that can refuse to do the same thing twice."""
+    rng: np.random.Generator
+    """Depends on the campaign's seed and the key."""
+    artifacts: ArtifactStore
+
+
+def step_rng(seed: int, key: Digest) -> np.random.Generator:
+    """The random generator of the step ``key`` in the campaign ``seed``."""
+    # Hashed together, since a sequence of integers of different lengths would not tell (seed, key) pairs apart.
+    entropy = int(digest_of({"seed": seed, "key": key}), 16)
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
+
+
+class Trace:
+    """Journal, artifacts and inbox of one campaign; a context manager that closes the journal."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        artifacts: ArtifactStore,
+        *,
+        seed: int,
+        types: Mapping[str, type[Record]],
+        roots: Sequence[Digest] = (),
+    ) -> None:
+        """Use `Trace.create` or `Trace.open`.
+
+        Args:
+            journal: Where events are written.
+            artifacts: Where bytes, values and arrays are kept.
+            seed: Of the campaign; the random numbers of all steps come from it.
+            types: Which class reads which kind of record.
+            roots: Digests that inputs may cite although neither a record nor an artifact has them.
+        """
+        self.journal, self.artifacts, self.seed = journal, artifacts, seed
+        self.types: Mapping[str, type[Record]] = {**OWN_TYPES, **types}
+        self.roots = frozenset(roots)
+        self._subscribers: list[Callable[[Event], object]] = []
+        self._running: dict[Digest, Future[None]] = {}
+        self._guard = threading.RLock()
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        *,
+        seed: int,
+        types: Mapping[str, type[Record]],
+        meta: Mapping[str, Any] | None = None,
+        roots: Sequence[Digest] = (),
+    ) -> Self:
+        """Begin a trace in ``folder``; ``seed`` and ``roots`` are written with ``meta`` and found again by `open`.
+
+        Raises:
+            JournalError: The folder holds a trace already, or cannot be written.
+        """
+        described = {**(meta or {}), "seed": seed, "roots": sorted(roots)}
+        journal = Journal.create(Path(folder) / JOURNAL_FILE, described)
+        return cls(journal, ArtifactStore(Path(folder) / ARTIFACT_FOLDER), seed=seed, types=types, roots=roots)
+
+    @classmethod
+    def open(cls, folder: Path, types: Mapping[str, type[Record]], read_only: bool = False) -> Self:
+        """Go on with the trace in ``folder``, or only look at it.
+
+        Raises:
+            JournalError: There is none, or it cannot be read; `LockedError` if another process is writing it.
+        """
+        journal = Journal.open(Path(folder) / JOURNAL_FILE, read_only)
+        meta = journal.meta
+        if not isinstance(meta.get("seed"), int):
+            journal.close()
+            raise JournalError(f"{journal.path} names no seed, so it is not the journal of a trace; check the folder.")
+        artifacts = ArtifactStore(Path(folder) / ARTIFACT_FOLDER)
+        return cls(journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ()))
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        """Where other processes deliver batches for the next pass."""
+        return Inbox(self.journal.path.with_name(INBOX_FILE))
+
+    async def step(
+        self,
+        name: str,
+        function: Callable[[StepContext], R | Awaitable[R]],
+        *,
+        returns: type[R],
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
+        effect: Literal["repeatable", "external"] = "repeatable",
+        retry_external: bool = False,
+    ) -> Recorded[R]:
+        """Return what the step recorded, or run it and record what it returns.
+
+        Asked for twice at the same time, it runs once. A step that raises records nothing and may be tried again.
+
+        Args:
+            name: What the step does; with ``inputs`` and ``position`` it makes the key.
+            function: Does it; plain or asynchronous.
+            returns: Class of the record that it returns.
+            inputs: Digests of the records and artifacts that the result is derived from.
+            position: Where in the campaign: cycle, role, sample number.
+            effect: ``repeatable`` if running it again after a crash does no harm, ``external`` if it may.
+            retry_external: Run an external step again that was cut short: a person looked and said so.
+
+        Raises:
+            StepInterruptedError: An external step was begun before and has no result.
+            StepResultError: The function returned something other than ``returns``.
+            RecordError: An input is unknown, the position is not JSON, or the record cannot be written.
+            JournalError: The journal cannot be written.
+        """
+        position = dict(position or {})
+        key = step_key(name, inputs, position)
+        mine: Future[None] = Future()
+        while True:
+            with self._guard:
+                if (event := self.journal.find(key)) is not None:
+                    return self._returned(event, returns)
+                running = self._running.setdefault(key, mine)
+            if running is mine:
+                break
+            await asyncio.shield(asyncio.wrap_future(running))
+        try:
+            return await self._run(key, name, function, returns, inputs, position, effect, retry_external)
+        finally:
+            with self._guard:
+                del self._running[key]
+            mine.set_result(None)
+
+    async def _run(
+        self,
+        key: Digest,
+        name: str,
+        function: Callable[[StepContext], R | Awaitable[R]],
+        returns: type[R],
+        inputs: Sequence[Digest],
+        position: Mapping[str, int | str],
+        effect: Literal["repeatable", "external"],
+        retry_external: bool,
+    ) -> Recorded[R]:
+        # Checked before running, since running may cost money.
+        self._check_type(returns, name)
+        self._check_inputs(name, inputs, position)
+        attempt = self.journal.attempts(key) + 1
+        if attempt > 1 and effect == "external" and not retry_external:
+            raise StepInterruptedError(
+                f"step {name!r} at {dict(position)} was cut short or failed (attempt {attempt - 1}, key {key}), and "
+                "it has effects outside. Find out by that key what it did (people recruited, money spent). Then record "
+                "that with `Trace.record` under the same name, inputs and position, or run the step again with "
+                "`retry_external=True`."
+            )
+        self._append(INTENT, {"effect": effect}, key=key, name=name, inputs=inputs, position=position, attempt=attempt)
+        result = function(StepContext(key, step_rng(self.seed, key), self.artifacts))
+        record = await result if inspect.isawaitable(result) else result
+        if type(record) is not returns:
+            raise StepResultError(
+                f"step {name!r} at {dict(position)} returned {type(record).__name__} instead of {returns.__name__}; "
+                "nothing was recorded. Return that record, or name the other class in `returns`."
+            )
+        event = self._append(
+            kind_of(returns), body_of(record), key=key, name=name, inputs=inputs, position=position, attempt=attempt
+        )
+        return Recorded(record, event.record_digest)
+
+    def record(
+        self,
+        record: R,
+        *,
+        name: str,
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
+    ) -> Recorded[R]:
+        """Write down a record that took no computing; once, however often it is asked for.
+
+        Raises:
+            StepResultError: Another record was written under this name, these inputs and this position.
+            RecordError: An input is unknown, or the record cannot be written.
+            JournalError: The journal cannot be written.
+        """
+        position = dict(position or {})
+        key, returns, body = step_key(name, inputs, position), type(record), body_of(record)
+        with self._guard:
+            if (event := self.journal.find(key)) is None:
+                self._check_type(returns, name)
+                self._check_inputs(name, inputs, position)
+                attempt = max(1, self.journal.attempts(key))
+                event = self._append(
+                    kind_of(returns), body, key=key, name=name, inputs=inputs, position=position, attempt=attempt
+                )
+            elif event.body != body:
+                raise StepResultError(
+                    f"{name!r} at {position} was recorded as event {event.seq} with another content; "
+                    "nothing was written. Tell the two apart by their position or inputs."
+                )
+        return Recorded(record, event.record_digest)
+
+    def recorded(
+        self, name: str, inputs: Sequence[Digest] = (), position: Mapping[str, int | str] | None = None
+    ) -> Recorded[Record] | None:
+        """What a step recorded, or None if it has not."""
+        event = self.journal.find(step_key(name, inputs, position or {}))
+        return None if event is None else self.read(event)
+
+    def read(self, event: Event) -> Recorded[Record]:
+        """The record that an event holds; intents hold none.
+
+        Raises:
+            RecordError: No type reads it, or it does not fit.
+        """
+        return Recorded(parse_record(event.kind, event.body, self.types), event.record_digest)
+
+    def get(self, digest: Digest, returns: type[R]) -> R:
+        """The record with this digest.
+
+        Raises:
+            RecordError: There is none, or it is of another class.
+        """
+        if (event := self.journal.find_record(digest)) is None:
+            raise RecordError(
+                f"no record {digest} in {self.journal.path}; look among the artifacts, or check the trace."
+            )
+        return self._returned(event, returns).record
+
+    def records(self, returns: type[R]) -> Iterator[Recorded[R]]:
+        """All records of one class, in the order of the journal."""
+        kind = kind_of(returns)
+        for event in self.journal.events():
+            if event.kind == kind:
+                yield self._returned(event, returns)
+
+    def subscribe(self, fold: Callable[[Event], object]) -> None:
+        """Call ``fold`` with every event so far, then with each new one as soon as it is on disk."""
+        with self._guard:
+            for event in self.journal.events():
+                fold(event)
+            self._subscribers.append(fold)
+
+    def close(self) -> None:
+        """Close the journal and let others write."""
+        self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _append(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        *,
+        key: Digest,
+        name: str,
+        inputs: Sequence[Digest],
+        position: Mapping[str, int | str],
+        attempt: int = 1,
+    ) -> Event:
+        with self._guard:
+            event = self.journal.append(
+                kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt
+            )
+            for fold in self._subscribers:
+                fold(event)
+        return event
+
+    def _returned(self, event: Event, returns: type[R]) -> Recorded[R]:
+        record = self.read(event).record
+        if type(record) is not returns:
+            raise StepResultError(
+                f"event {event.seq} of step {event.name!r} holds {type(record).__name__}, not {returns.__name__}; "
+                "ask for the class that was recorded."
+            )
+        return Recorded(record, event.record_digest)
+
+    def _check_type(self, returns: type[Record], name: str) -> None:
+        if self.types.get(kind_of(returns)) is not returns:
+            raise RecordError(
+                f"step {name!r} would record {returns.__name__}, which the types of this trace do not list "
+                f"under {kind_of(returns)!r}; add it to the table, or it could not be read again."
+            )
+
+    def _check_inputs(self, name: str, inputs: Sequence[Digest], position: Mapping[str, int | str]) -> None:
+        for part, value in position.items():
+            if not isinstance(value, int | str):
+                raise RecordError(
+                    f"{part!r} in the position of step {name!r} is {value!r}; give a whole number or text."
+                )
+        for digest in inputs:
+            known = digest in self.roots or self.artifacts.has(digest) or self.journal.find_record(digest) is not None
+            if not known:
+                raise RecordError(
+                    f"step {name!r} at {dict(position)} cites {digest}, which no record or artifact of this trace has. "
+                    "Record it first, put it among the artifacts, or name it as a root when the trace is created."
+                )

@@ -1,0 +1,293 @@
+"""A journal in one SQLite file: write-ahead log, one writer, a commit is on disk when `append` returns."""
+
+import errno
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Self
+
+from traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyError
+from traces.stores.store import Row
+
+FORMAT: Final = 1
+_BATCH: Final = 1_000
+_COLUMNS: Final = ", ".join(Row._fields)
+_SCHEMA: Final = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_utc TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, "
+    "name TEXT NOT NULL, position TEXT NOT NULL, attempt INTEGER NOT NULL, inputs TEXT NOT NULL, body TEXT NOT NULL, "
+    "record_digest TEXT NOT NULL, previous_hash TEXT NOT NULL, hash TEXT NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX event_result ON event (key) WHERE kind <> 'intent'",
+    "CREATE INDEX event_intent ON event (key, attempt) WHERE kind = 'intent'",
+    "CREATE INDEX event_record ON event (record_digest) WHERE kind <> 'intent'",
+    "CREATE TRIGGER event_update BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+    "CREATE TRIGGER event_delete BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+    "CREATE TRIGGER meta_update BEFORE UPDATE ON meta BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+    "CREATE TRIGGER meta_delete BEFORE DELETE ON meta BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+    # INSERT OR REPLACE deletes without firing the triggers above, so a conflicting row is refused before it conflicts.
+    "CREATE TRIGGER event_insert BEFORE INSERT ON event "
+    "WHEN NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM event) OR (NEW.kind <> 'intent' "
+    "AND EXISTS (SELECT 1 FROM event WHERE key = NEW.key AND kind <> 'intent')) "
+    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only: wrong number, or a second result of one step'); END",
+    "CREATE TRIGGER meta_insert BEFORE INSERT ON meta WHEN EXISTS (SELECT 1 FROM meta WHERE name = NEW.name) "
+    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+)
+
+
+def problem_of(error: sqlite3.Error, path: Path, doing: str) -> str:
+    """One line for people about an error of SQLite: what, where, what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return f"disk is full while {doing} {path}; free space and `lakatos resume`. What was recorded before is safe."
+    if code == sqlite3.SQLITE_IOERR:
+        return (
+            f"the disk failed while {doing} {path} ({error}); check the disk, its quota and the limit on file sizes, "
+            "then `lakatos resume`. What was recorded before is safe."
+        )
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return f"{path} is damaged or no database ({error}); restore it from a copy."
+    if code == sqlite3.SQLITE_BUSY:
+        return f"{path} is busy: another process holds it while {doing}; wait for it, or end that process."
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return f"{path} refused a change while {doing} it ({error}); use the result that is recorded."
+    return f"failed {doing} {path}: {error}; check that the file and its folder can be read and written."
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in ``folder`` survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class WriterLock:
+    """An advisory lock of the operating system, which ends with the process that holds it."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the lock at ``path`` at once.
+
+        Raises:
+            LockedError: Another process, or another journal in this one, holds it.
+            JournalError: The lock file cannot be made.
+        """
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise JournalError(f"cannot make {path}: {error.strerror}; choose a folder that can be written.") from error
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
+        except OSError as error:
+            holder = os.pread(self._descriptor, 32, 0).decode(errors="replace")
+            os.close(self._descriptor)
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise JournalError(f"cannot lock {path}: {error.strerror}; check the disk and its locks.") from error
+            raise LockedError(
+                f"{path.with_suffix('')} is being written by process {holder or 'unknown'}. "
+                "Wait for it or stop it; to look meanwhile, open the journal read-only."
+            ) from error
+
+    def release(self) -> None:
+        """Give the lock back. The file stays: removing it would let two writers lock two files of one name."""
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+        os.close(self._descriptor)
+
+
+class SqliteStore:
+    """Rows in a SQLite file; see `Store` for the contract of each method."""
+
+    def __init__(self, path: Path, *, read_only: bool, lock: WriterLock | None = None) -> None:
+        """Used by `create` and `open`."""
+        self.path, self.read_only, self._lock = path, read_only, lock
+        self._guard = threading.RLock()
+        self._connection = None if read_only else _connect(path, "rw")
+
+    @classmethod
+    def create(cls, path: Path, meta: Mapping[str, str]) -> Self:
+        """Make an empty store and hold it for writing."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = WriterLock(_lock_path(path))
+        except OSError as error:
+            raise JournalError(f"cannot make {path.parent}: {error.strerror}; choose another folder.") from error
+        try:
+            connection = _connect(path, "rwc")
+            # A creation cut short leaves a file without tables, which can be created again.
+            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                connection.close()
+                raise JournalError(f"{path} already holds a journal; open it, or choose another folder.")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted({**meta, "format": str(FORMAT)}.items()))
+            connection.execute("COMMIT")
+            connection.close()
+            sync_folder(path.parent)
+            return cls(path, read_only=False, lock=lock)
+        except BaseException as error:
+            lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise JournalError(problem_of(error, path, "creating")) from error
+            raise
+
+    @classmethod
+    def open(cls, path: Path, *, read_only: bool) -> Self:
+        """Open a store; for writing, hold its lock until `close`."""
+        if not path.is_file():
+            raise JournalError(f"there is no journal at {path}; check the folder, or create it.")
+        lock = None if read_only else WriterLock(_lock_path(path))
+        try:
+            store = cls(path, read_only=read_only, lock=lock)
+            store._check_format()
+            if not read_only:
+                sync_folder(path.parent)
+            return store
+        except BaseException as error:
+            if lock is not None:
+                lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise JournalError(problem_of(error, path, "opening")) from error
+            raise
+
+    def _check_format(self) -> None:
+        if not self._read("SELECT 1 FROM sqlite_schema WHERE name = 'meta'"):
+            raise JournalError(
+                f"{self.path} holds no journal: its creation was cut short, or it is another file. "
+                "If it is empty, delete it and start again."
+            )
+        found = self.meta().get("format", "")
+        if not found.isascii() or not found.isdecimal():
+            raise JournalError(f"{self.path} does not say which format it has; restore it from a copy.")
+        if int(found) > FORMAT:
+            raise NewerFormatError(
+                f"{self.path} has format {found}, and this version of Lakatos reads up to {FORMAT}. "
+                "Install a newer one."
+            )
+
+    def meta(self) -> dict[str, str]:
+        """What was given to `create`, and the format."""
+        return dict(self._read("SELECT name, value FROM meta"))
+
+    def append(self, row: Row) -> None:
+        """Store ``row`` durably, whole or not at all."""
+        if self._connection is None:
+            raise ReadOnlyError(
+                f"{self.path} is closed or open for reading only; open it for writing to record something."
+            )
+        try:
+            with self._guard:
+                self._connection.execute(f"INSERT INTO event ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
+        except sqlite3.Error as error:
+            raise JournalError(problem_of(error, self.path, f"writing {row.kind!r} of {row.name!r} to")) from error
+
+    def rows(self, after_seq: int = 0) -> Iterator[Row]:
+        """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
+        while batch := self._select("WHERE seq > ? ORDER BY seq LIMIT ?", after_seq, _BATCH):
+            yield from batch
+            after_seq = batch[-1].seq
+
+    def last(self) -> Row | None:
+        """The newest row."""
+        return next(iter(self._select("ORDER BY seq DESC LIMIT 1")), None)
+
+    def result(self, key: str) -> Row | None:
+        """The result of a step, if it is recorded."""
+        return next(iter(self._select("WHERE key = ? AND kind <> 'intent'", key)), None)
+
+    def record(self, record_digest: str) -> Row | None:
+        """The result with this record digest, if there is one."""
+        return next(iter(self._select("WHERE record_digest = ? AND kind <> 'intent' LIMIT 1", record_digest)), None)
+
+    def attempts(self, key: str) -> int:
+        """The number of the last attempt that was begun for a step; 0 if none was."""
+        found = self._read("SELECT coalesce(max(attempt), 0) FROM event WHERE key = ? AND kind = 'intent'", key)
+        return int(found[0][0])
+
+    def problem(self) -> str | None:
+        """SQLite's own check of the file, and whether tables and triggers are ours."""
+        found = [str(text) for (text,) in self._read("PRAGMA integrity_check(3)")]
+        if found != ["ok"]:
+            return "SQLite finds the file damaged: " + "; ".join(found)
+        schema = {text for (text,) in self._read("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+        if schema != set(_SCHEMA):
+            changed = sorted(" ".join(text.split()[:4]) for text in schema ^ set(_SCHEMA))
+            return "tables or triggers were changed: " + "; ".join(changed)
+        return None
+
+    def close(self) -> None:
+        """Release the store and its lock."""
+        with self._guard:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection, self.read_only = None, True
+            if self._lock is not None:
+                self._lock.release()
+            self._lock = None
+
+    def _select(self, condition: str, *values: object) -> list[Row]:
+        return [Row._make(row) for row in self._read(f"SELECT {_COLUMNS} FROM event {condition}", *values)]
+
+    def _read(self, query: str, *values: object) -> list[Any]:
+        try:
+            if self._connection is not None:
+                with self._guard:
+                    return self._connection.execute(query, values).fetchall()
+            return _read_apart(self.path, query, values)
+        except sqlite3.Error as error:
+            raise JournalError(problem_of(error, self.path, "reading")) from error
+        except OSError as error:
+            raise JournalError(f"cannot read {self.path}: {error.strerror}; check the folder.") from error
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=10
+    )
+    # Bytes that are not UTF-8 must reach the audit, which names the row, instead of failing here without a name.
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _read_apart(path: Path, query: str, values: tuple[object, ...]) -> list[Any]:
+    """Read without leaving a file behind.
+
+    An ordinary read-only connection makes the files of the write-ahead log and cannot remove them. So a journal at
+    rest is read as immutable, again if it turns out that someone wrote meanwhile, and one in use in the ordinary way.
+    """
+    while True:
+        at_rest = not path.with_name(path.name + "-wal").exists()
+        before = path.stat()
+        failed: sqlite3.Error | None = None
+        found: list[Any] = []
+        try:
+            connection = _connect(path, "ro&immutable=1" if at_rest else "ro")
+            try:
+                found = connection.execute(query, values).fetchall()
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            failed = error
+        after = path.stat()
+        unchanged = (before.st_mtime_ns, before.st_size, before.st_ino) == (
+            after.st_mtime_ns,
+            after.st_size,
+            after.st_ino,
+        )
+        if not at_rest or unchanged:
+            if failed is not None:
+                raise failed
+            return found

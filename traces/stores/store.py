@@ -1,0 +1,75 @@
+"""What a journal needs from the place it is stored in."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
+
+
+class Row(NamedTuple):
+    """One event as it is stored; ``position``, ``inputs`` and ``body`` are canonical JSON text."""
+
+    seq: int
+    time_utc: str
+    kind: str
+    key: str
+    name: str
+    position: str
+    attempt: int
+    inputs: str
+    body: str
+    record_digest: str
+    previous_hash: str
+    hash: str
+
+
+class Store(Protocol):
+    """An append-only table of rows with one writer and any number of readers."""
+
+    path: Path
+    read_only: bool
+
+    @classmethod
+    def create(cls, path: Path, meta: Mapping[str, str]) -> Self:
+        """Make an empty store and hold it for writing.
+
+        Raises:
+            JournalError: There is one already, or it cannot be written.
+            LockedError: Another process is making it.
+        """
+
+    @classmethod
+    def open(cls, path: Path, *, read_only: bool) -> Self:
+        """Open a store; for writing, hold its lock until `close`.
+
+        Raises:
+            JournalError: There is none, or it cannot be read.
+            LockedError: Another process is writing it.
+            NewerFormatError: It was written by a newer version.
+        """
+
+    def meta(self) -> dict[str, str]:
+        """What was given to `create`."""
+
+    def append(self, row: Row) -> None:
+        """Store ``row`` durably, whole or not at all."""
+
+    def rows(self, after_seq: int = 0) -> Iterator[Row]:
+        """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
+
+    def last(self) -> Row | None:
+        """The newest row."""
+
+    def result(self, key: str) -> Row | None:
+        """The result of a step, if it is recorded."""
+
+    def record(self, record_digest: str) -> Row | None:
+        """The result with this record digest, if there is one."""
+
+    def attempts(self, key: str) -> int:
+        """The number of the last attempt that was begun for a step; 0 if none was."""
+
+    def problem(self) -> str | None:
+        """What is wrong with the store itself, aside from its rows; None if nothing is."""
+
+    def close(self) -> None:
+        """Release the store and its lock."""

@@ -1,0 +1,262 @@
+"""The audit of a trace: what is stored is what was written, and it hangs together."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from traces.artifact import ArtifactStore, write_whole
+from traces.digest import Digest, canonical_json, is_digest
+from traces.errors import ArtifactError, JournalError, RecordError
+from traces.journal import INTENT, Event, Journal, event_of, fault, link_fault, meta_of, place, start_of, step_key
+from traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
+from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
+from traces.stores import STORES
+from traces.stores.store import Row, Store
+
+HEADS_FILE: Final = "heads.jsonl"
+
+
+@dataclass(frozen=True)
+class Head:
+    """The end of a journal at one moment. Kept elsewhere, it shows whether later events were cut off."""
+
+    seq: int
+    hash: Digest
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question of the audit and its answer; a failed one tells about the first fault found."""
+
+    name: str
+    ok: bool
+    detail: str
+    seq: int | None = None
+    """Number of the first faulty event."""
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """All answers of the audit."""
+
+    ok: bool
+    checks: tuple[Check, ...]
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if not check.ok)
+
+
+_QUESTIONS: Final = {
+    "database": "the file can be read, and its tables and triggers are as created",
+    "chain": "no event was changed, dropped or moved",
+    "keys": "every event has the key of its step",
+    "records": "every record can be read",
+    "inputs": "every input stands earlier in the journal or among the artifacts",
+    "references": "everything that records refer to exists",
+    "tombstones": "every tombstone erases a record that exists",
+    "artifacts": "every artifact hashes to its name",
+    "heads": "the journal still holds every head that was written down",
+}
+
+
+class _Findings:
+    """The first fault found for each question."""
+
+    def __init__(self) -> None:
+        self.faults: dict[str, tuple[str, int | None]] = {}
+
+    def add(self, name: str, detail: str, seq: int | None = None) -> None:
+        self.faults.setdefault(name, (detail, seq))
+
+    def report(self) -> VerifyReport:
+        checks = tuple(
+            Check(name, False, *self.faults[name]) if name in self.faults else Check(name, True, question)
+            for name, question in _QUESTIONS.items()
+        )
+        return VerifyReport(not self.faults, checks)
+
+
+def verify(
+    folder_or_trace: Path | Trace,
+    types: Mapping[str, type[Record]] | None = None,
+    *,
+    roots: Iterable[Digest] = (),
+) -> VerifyReport:
+    """Check a trace from its stored bytes. Whatever is wrong is in the report; nothing is raised or changed.
+
+    Args:
+        folder_or_trace: A folder with a trace, or a trace that is open.
+        types: Which class reads which kind of record; those of the trace if it is open.
+        roots: Digests that inputs may cite besides records, artifacts and the roots of the trace.
+    """
+    findings = _Findings()
+    if isinstance(folder_or_trace, Trace):
+        trace = folder_or_trace
+        folder, known_types = trace.journal.path.parent, {**trace.types, **(types or {})}
+        _verify(trace.journal.store, trace.artifacts, folder, known_types, {*roots, *trace.roots}, findings)
+        return findings.report()
+    folder, known_types = Path(folder_or_trace), {**OWN_TYPES, **(types or {})}
+    try:
+        store = STORES["sqlite"].open(folder / JOURNAL_FILE, read_only=True)
+    except JournalError as error:
+        findings.add("database", str(error))
+        return findings.report()
+    try:
+        _verify(store, ArtifactStore(folder / ARTIFACT_FOLDER), folder, known_types, set(roots), findings)
+    finally:
+        store.close()
+    return findings.report()
+
+
+def _verify(
+    store: Store,
+    artifacts: ArtifactStore,
+    folder: Path,
+    types: Mapping[str, type[Record]],
+    roots: set[Digest],
+    findings: _Findings,
+) -> None:
+    whole = _verify_artifacts(artifacts, findings)
+    try:
+        if (problem := store.problem()) is not None:
+            findings.add("database", problem)
+        stored_meta = store.meta()
+        roots |= {str(root) for root in meta_of(stored_meta).get("roots", ())}
+        heads = dict(_heads(folder, findings))
+        _verify_head(heads, 0, start_of(stored_meta), findings)
+        audit = _Audit(types, roots, whole, artifacts.has, findings)
+        last = 0
+        for row in _chained(store, start_of(stored_meta), findings):
+            audit.add(row)
+            _verify_head(heads, row.seq, row.hash, findings)
+            last = row.seq
+        for seq in sorted(heads):
+            findings.add("heads", f"the head of event {seq} was written down, but the journal ends at event {last}: "
+                         "later events were cut off; restore the journal from a copy.", seq)  # fmt: skip
+    except JournalError as error:
+        findings.add("database", str(error))
+
+
+def _chained(store: Store, start: Digest, findings: _Findings) -> Iterator[Row]:
+    """All rows, those that break the chain included."""
+    seq, expected_hash = 0, start
+    for row in store.rows():
+        if problem := fault(row) or link_fault(row, seq, expected_hash):
+            findings.add("chain", f"{place(row)} {problem}.", row.seq)
+        seq, expected_hash = row.seq, row.hash
+        yield row
+
+
+class _Audit:
+    """What each event owes to those before it."""
+
+    def __init__(
+        self,
+        types: Mapping[str, type[Record]],
+        roots: set[Digest],
+        artifacts: set[Digest],
+        has_artifact: Callable[[Digest], bool],
+        findings: _Findings,
+    ) -> None:
+        self.types, self.known, self.findings = types, roots | artifacts, findings
+        self.records: set[Digest] = set()
+        self.has_artifact = has_artifact
+
+    def add(self, row: Row) -> None:
+        # A changed record counts as there, so that one change gives one fault and not one in all that cites it.
+        if row.kind != INTENT:
+            self.records.add(row.record_digest)
+        try:
+            event = event_of(row)
+            key = step_key(event.name, event.inputs, event.position)
+        except (JournalError, RecordError) as error:
+            self.findings.add("records", str(error), row.seq)
+            return
+        if event.key != key:
+            self.findings.add("keys", f"{place(event)} has a key that is not that of its step.", event.seq)
+        for digest in event.inputs:
+            if not self.knows(digest):
+                self.findings.add("inputs", f"{place(event)} cites {digest}, which nothing before it has.", event.seq)
+        if event.kind == INTENT:
+            return
+        try:
+            record = parse_record(event.kind, event.body, self.types)
+        except RecordError as error:
+            self.findings.add("records", f"{place(event)}: {error}", event.seq)
+        else:
+            self.refer(event, record)
+
+    def refer(self, event: Event, record: Record) -> None:
+        if isinstance(record, Tombstone) and record.target not in self.records:
+            self.findings.add(
+                "tombstones", f"{place(event)} erases {record.target}, which is no record before it.", event.seq
+            )
+        for digest in digests_in(record):
+            if not self.knows(digest):
+                self.findings.add(
+                    "references", f"{place(event)} refers to {digest}, which is neither a record before it nor an "
+                    "artifact; restore it from a copy, or declare the field a `Fingerprint`.", event.seq
+                )  # fmt: skip
+
+    def knows(self, digest: Digest) -> bool:
+        # The last one for artifacts that arrive during the audit of a trace in use.
+        return digest in self.records or digest in self.known or self.has_artifact(digest)
+
+
+def _verify_artifacts(artifacts: ArtifactStore, findings: _Findings) -> set[Digest]:
+    found = set()
+    for digest in artifacts.digests():
+        found.add(digest)
+        try:
+            artifacts.get(digest)
+        except ArtifactError as error:
+            findings.add("artifacts", str(error))
+    return found
+
+
+def _heads(folder: Path, findings: _Findings) -> Iterator[tuple[int, Digest]]:
+    try:
+        lines = (folder / HEADS_FILE).read_text().splitlines()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        findings.add("heads", f"{folder / HEADS_FILE} cannot be read: {error}; restore it from a copy.")
+        return
+    for number, line in enumerate(lines, start=1):
+        try:
+            head = json.loads(line)
+            seq, event_hash = head["seq"], head["hash"]
+        except (ValueError, KeyError, TypeError):
+            seq, event_hash = None, None
+        if isinstance(seq, int) and is_digest(event_hash):
+            yield seq, event_hash
+        else:
+            findings.add("heads", f"line {number} of {folder / HEADS_FILE} is no head; restore it from a copy.")
+
+
+def _verify_head(heads: dict[int, Digest], seq: int, event_hash: Digest, findings: _Findings) -> None:
+    expected = heads.pop(seq, event_hash)
+    if expected != event_hash:
+        findings.add("heads", f"event {seq} had hash {expected} when its head was written down, and has another now: "
+                     "the journal was written anew; restore it from a copy.", seq)  # fmt: skip
+
+
+def write_head(folder: Path) -> Head:
+    """Write the present end of the journal to ``heads.jsonl``; print it, publish it, keep it elsewhere.
+
+    Raises:
+        JournalError: The journal cannot be read.
+        ArtifactError: The disk is full or fails.
+    """
+    path = Path(folder) / HEADS_FILE
+    with Journal.open(Path(folder) / JOURNAL_FILE, read_only=True) as journal:
+        head = Head(*journal.head)
+    before = path.read_bytes() if path.exists() else b""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    write_whole(path, before + canonical_json({"seq": head.seq, "hash": head.hash, "time_utc": now}) + b"\n")
+    return head
