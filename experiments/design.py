@@ -16,12 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from experiments.errors import DesignError, ShapeError
+from experiments.errors import DesignError
 from experiments.task import Design, Stimuli
 
 Array = NDArray[np.float64]
 TINY = 1e-12
 """Smallest probability that an answer is given, as in the scores."""
+_BLOCK = 1024
+"""Candidates at a time, so that what is computed about them stays in the processor's cache."""
+
+
+class ShapeError(DesignError):
+    """Arrays disagree about what they are arrays of."""
 
 
 def expected_information_gain(log_predictive: Array, log_prior: Array) -> Array:
@@ -164,7 +170,7 @@ def information_of_batch(
     weights = check_rivals(probabilities, log_weights, log_prior=log_prior)
     prior = np.exp(log_prior)
     value, variance = 0.0, 0.0
-    for t in np.flatnonzero(prior):
+    for t in np.flatnonzero(prior).tolist():
         counts = simulate_counts(probabilities[t], n_people, repetitions, rng, weights[t])
         log_p = np.stack([log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)])
         posterior = _softmax(log_p + log_prior[:, None], axis=0)
@@ -257,11 +263,11 @@ class _SimulatedPeople:
     """People of every theory in the middle of an experiment, and what each theory's draws make of their answers."""
 
     outcomes: list[NDArray[np.float32]]
-    """Per theory ``(n_draws, n_candidates, n_outcomes)``."""
+    """Per theory ``(n_outcomes, n_draws, n_candidates)``."""
     share: Array
     """``(n_people,)`` weight of each person in an average, by the prior of the theory that made them."""
     log_prior: Array
-    own: list[tuple[int, Array]]
+    own: list[tuple[int, NDArray[np.int64]]]
     """Per block of people the theory that made them and their draws."""
     log_weight: list[Array]
     """Per theory ``(n_people, n_draws)``: log of a draw's weight times the likelihood of the person's answers."""
@@ -276,9 +282,9 @@ class _SimulatedPeople:
         rng: np.random.Generator,
     ) -> _SimulatedPeople:
         real = np.flatnonzero(np.exp(log_prior))
-        own = [(int(t), rng.choice(len(weights[t]), size=n_people, p=weights[t])) for t in real]
+        own = [(t, rng.choice(len(weights[t]), size=n_people, p=weights[t])) for t in real.tolist()]
         return cls(
-            outcomes=[np.ascontiguousarray(p, dtype=np.float32) for p in outcomes],
+            outcomes=[np.ascontiguousarray(np.moveaxis(p, -1, 0), dtype=np.float32) for p in outcomes],
             share=np.repeat(np.exp(log_prior)[real] / n_people, n_people),
             log_prior=np.asarray(log_prior, dtype=np.float64),
             own=own,
@@ -295,30 +301,36 @@ class _SimulatedPeople:
         totals = [w.sum(axis=1, keepdims=True) for w in weights]
         log_evidence = np.concatenate([h + np.log(s) for h, s in zip(highest, totals, strict=True)], axis=1)
         posterior = _softmax(log_evidence + self.log_prior, axis=1).astype(np.float32)
-        n_people, (_, n_candidates, n_outcomes) = len(self.share), self.outcomes[0].shape
-        marginal = np.zeros((n_people, n_candidates * n_outcomes), dtype=np.float32)
+        draw_weights = [(w / total).astype(np.float32) for w, total in zip(weights, totals, strict=True)]
+        share = self.share.astype(np.float32)
+        n_outcomes, _, n_candidates = self.outcomes[0].shape
         information = np.zeros(n_candidates)
-        for t, outcomes in enumerate(self.outcomes):
-            predictive = (weights[t] / totals[t]).astype(np.float32) @ outcomes.reshape(len(outcomes), -1)
-            information -= (self.share * posterior[:, t]).astype(np.float32) @ _entropy(predictive, n_outcomes)
-            marginal += np.multiply(predictive, posterior[:, t, None], out=predictive)
-        return information + self.share.astype(np.float32) @ _entropy(marginal, n_outcomes)
+        for start in range(0, n_candidates, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            for k in range(n_outcomes):
+                marginal: NDArray[np.float32] | None = None
+                for t, outcomes in enumerate(self.outcomes):
+                    predictive = draw_weights[t] @ outcomes[k, :, block]
+                    information[block] -= (share * posterior[:, t]) @ _entropy_terms(predictive)
+                    predictive *= posterior[:, t, None]
+                    marginal = predictive if marginal is None else np.add(marginal, predictive, out=marginal)
+                if marginal is not None:
+                    information[block] += share @ _entropy_terms(marginal)
+        return information
 
     def answer(self, candidate: int, rng: np.random.Generator) -> None:
         """Let everybody answer one trial."""
-        p = np.concatenate([self.outcomes[t][draws, candidate] for t, draws in self.own]).astype(np.float64)
+        p = np.concatenate([self.outcomes[t][:, draws, candidate].T for t, draws in self.own]).astype(np.float64)
         cumulative = np.cumsum(p, axis=1)
         answers = (rng.random((len(p), 1)) * cumulative[:, -1:] > cumulative).sum(axis=1)
         for log_weight, outcomes in zip(self.log_weight, self.outcomes, strict=True):
-            log_weight += np.log(np.maximum(outcomes[:, candidate].astype(np.float64), TINY)).T[answers]
+            log_weight += np.log(np.maximum(outcomes[:, :, candidate].astype(np.float64), TINY))[answers]
 
 
-def _entropy(probabilities: NDArray[np.float32], n_outcomes: int) -> NDArray[np.float32]:
-    """``(n_people, n_candidates)`` from ``(n_people, n_candidates * n_outcomes)``, at the speed of a vectorised log."""
+def _entropy_terms(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+    """-p log p, much faster than `scipy.special.entr` in single precision."""
     terms = np.log(np.maximum(probabilities, np.float32(1e-30)))
-    np.multiply(terms, probabilities, out=terms)
-    parts = terms.reshape(len(terms), -1, n_outcomes)
-    return -sum((parts[..., k] for k in range(1, n_outcomes)), start=parts[..., 0])
+    return np.multiply(terms, -probabilities, out=terms)
 
 
 def _softmax(log_values: Array, axis: int) -> Array:

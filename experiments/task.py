@@ -193,6 +193,10 @@ class Offer:
     stimuli: Stimuli
     n_participants: int
     """People available; 0 means as many as wanted."""
+    repetitions: int = 0
+    """Presentations of each trial that the archive holds per person, about; 0 means as many as wanted."""
+    pooled: bool = False
+    """Whether only counts will come back."""
 
 
 class Domain(Protocol):

@@ -63,7 +63,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
             else create_run(own, place, data=run.data, sealed_rows={trials.experiment: rows})
         )
         with child:
-            concluded = await run_campaign.plain(child)
+            concluded = await run_campaign(child)
             (sealed,) = (
                 [child.trials_of(digest) for digest in child.state.sealed.record.trials]
                 if child.state.sealed

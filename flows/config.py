@@ -16,12 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from experiments.archives import ARCHIVES
 from experiments.domains import DOMAINS
 from flows.errors import StudyError
+from theories.errors import GrammarError
 from theories.families import FAMILIES
+from theories.grammar import Composition
 from traces.digest import Digest, digest_of
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class TheoriesConfig(_Section):
@@ -42,6 +44,13 @@ class TheoriesConfig(_Section):
     def _power_of_two(self) -> TheoriesConfig:
         if self.draws & (self.draws - 1):
             raise ValueError(f"draws must be a power of two, not {self.draws}")
+        return self
+
+    @model_validator(mode="after")
+    def _different(self) -> TheoriesConfig:
+        repeated = sorted({seed for seed in self.seeds if self.seeds.count(seed) > 1})
+        if repeated:
+            raise ValueError(f"the seed {repeated[0]!r} is named twice; name different theories")
         return self
 
 
@@ -70,7 +79,7 @@ class ParticipantsConfig(_Section):
     theory: str = ""
     """Simulated: the hidden theory that people follow, by name."""
     mechanisms: dict[str, tuple[str, ...]] = {}
-    """Simulated: mechanisms that replace the hidden theory's own, by slot, for example ``choice = ["deterministic"]``."""
+    """Simulated: mechanisms that replace the hidden theory's own, by slot, as in ``choice = ["deterministic"]``."""
     random_choices: float = Field(0.0, ge=0, le=1)
     """Simulated: share of answers given at random."""
     archive: str = ""
@@ -118,10 +127,10 @@ class CampaignConfig(_Section):
     space: dict[str, Any] = {}
     """Settings of the domain's design space; not used by archival studies."""
     theories: TheoriesConfig
-    design: DesignConfig = DesignConfig()  # type: ignore[call-arg]
+    design: DesignConfig = DesignConfig()
     participants: ParticipantsConfig
-    stop: StopConfig = StopConfig()  # type: ignore[call-arg]
-    validation: ValidationConfig = ValidationConfig()  # type: ignore[call-arg]
+    stop: StopConfig = StopConfig()
+    validation: ValidationConfig = ValidationConfig()
     baselines: dict[str, float] = {}
     """Published proportion errors to compare with, by name."""
 
@@ -137,6 +146,11 @@ class CampaignConfig(_Section):
             _known("theory", seed, FAMILIES[self.domain].seeds)
         if self.participants.source == "simulated":
             _known("theory", self.participants.theory, FAMILIES[self.domain].seeds)
+            hidden = FAMILIES[self.domain].seeds[self.participants.theory][1]
+            try:
+                FAMILIES[self.domain].grammar.used(Composition({**hidden.slots, **self.participants.mechanisms}))
+            except GrammarError as error:
+                raise ValueError(f"participants.mechanisms: {str(error).removesuffix('.')}") from None
             if self.validation.sealed_share or self.validation.folds:
                 raise ValueError("sealed trials and folds need an archival source")
         else:
@@ -154,7 +168,7 @@ def _known(what: str, name: str, table: Any) -> None:
         near = difflib.get_close_matches(name, list(table), n=1)
         raise ValueError(
             f"there is no {what} {name!r}"
-            + (f"; did you mean {near[0]!r}?" if near else "")
+            + (f"; did you mean {near[0]!r}?" if near else ".")
             + f" Known: {', '.join(table)}"
         )
 

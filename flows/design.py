@@ -196,30 +196,22 @@ def _plan(
     )
     chosen = [answer[:, rows] for answer in answers]
     table = recovery_power(
-        chosen,
-        repetitions=repetitions,
-        n_participants=n_participants,
-        rng=context.rng,
-        n_simulations=100,
-        log_weights=weights,
-        pooled=offer.pooled,
+        chosen, repetitions, n_participants, context.rng, n_simulations=100, log_weights=weights, pooled=offer.pooled
     )
+    every = list(combinations(range(len(rivals)), 2))
     pairs = tuple(
         PairPower(
             first=rivals[a].digest,
             second=rivals[b].digest,
-            power_first=table.power[a, b],
-            power_second=table.power[b, a],
-            separable=bool(min(table.power[a, b], table.power[b, a]) >= settings.power),
+            power_first=float(table.power[a, b]),
+            power_second=float(table.power[b, a]),
+            separable=table.separates((a, b), settings.power),
         )
-        for a, b in combinations(range(len(rivals)), 2)
+        for a, b in every
     )
-    open_pairs = [
-        (a, b) for a, b in combinations(range(len(rivals)), 2) if not _decided(run, rivals[a].digest, rivals[b].digest)
-    ]
-    decision = judge_design(
-        table, open_pairs, required=settings.power, names=[run.state.name(rival.digest) for rival in rivals]
-    )
+    open_pairs = [(a, b) for a, b in every if not _decided(run, rivals[a].digest, rivals[b].digest)]
+    names = [run.state.name(rival.digest) for rival in rivals]
+    decision = judge_design(table, open_pairs or None, names=names, required=settings.power)
     return plan, pairs, decision.reason, decision.accepted, len(offer.stimuli)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from experiments.preregistration import Preregistration
 from experiments.record import DesignChosen, SealedOpened, TrialsCollected
@@ -15,7 +16,6 @@ from memory.library import Library, Pitfall
 from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryScored
 from theories.scoreboard import Scoreboard, scoreboard
 from traces.digest import Digest
-from traces.record import Record
 from traces.step import Recorded
 
 
@@ -42,7 +42,7 @@ class RunState:
     """By the digest of their record."""
     resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
     """By the digest of the verdict's record."""
-    library: Library = Library()
+    library: Library = field(default_factory=Library)
     cycles: tuple[Recorded[CycleClosed], ...] = ()
     sealed: Recorded[SealedOpened] | None = None
     truth: Recorded[TruthCompared] | None = None
@@ -70,7 +70,7 @@ class RunState:
         return [digest for digest, item in self.pool.items() if item.record.cycle == 0]
 
 
-def advance(state: RunState, item: Recorded[Record]) -> RunState:
+def advance(state: RunState, item: Recorded[Any]) -> RunState:
     """The state after one more record; records it has no place for change nothing."""
     record = item.record
     match record:

@@ -72,9 +72,16 @@ class JudgeEpoch:
 
 
 def freeze(number: int, judges: Sequence[Judge]) -> JudgeEpoch:
-    """Freeze a panel for an epoch."""
+    """Freeze a panel for an epoch.
+
+    Raises:
+        VerdictError: There is no judge, or two share a name, under which opinions are kept.
+    """
     if not judges:
         raise VerdictError("a panel needs at least one judge; list one of `judges.rubrics.RUBRICS`.")
+    names = [judge.name for judge in judges]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise VerdictError(f"two judges of the panel are called {repeated[0]!r}; give each a name of its own.")
     return JudgeEpoch(number, tuple(judges))
 
 

@@ -32,7 +32,9 @@ class Submission:
 class Judge(Protocol):
     """A rule, a program or a language model behind one question."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """By which the panel keeps its opinions; different from those of the panel's other judges."""
 
     @property
     def digest(self) -> Digest:

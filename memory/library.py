@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from pydantic import ValidationError
 
 from memory.errors import LessonError
 from traces.digest import Digest
@@ -40,9 +43,9 @@ class Library:
 
     def recall(self, domain: str, situation: str, most: int = 5) -> list[Pitfall]:
         """Lessons for a situation: those whose trigger shares most words with it, newest first among equals."""
-        words = set(situation.lower().split())
+        words = _words(situation)
         scored = [
-            (len(words & set(item.trigger.lower().split())), place, item)
+            (len(words & _words(item.trigger)), place, item)
             for place, (_, item) in enumerate(self.pitfalls)
             if item.domain == domain
         ]
@@ -51,11 +54,29 @@ class Library:
 
 
 def rebuild(lessons: Iterable[tuple[Digest, Mapping[str, object]]]) -> Library:
-    """The library from the bodies of recorded lessons, in journal order."""
+    """The library from the bodies of recorded lessons, in journal order.
+
+    Raises:
+        LessonError: A body is no lesson; the message names the record and the field.
+    """
     library = Library()
     for digest, body in lessons:
-        library = library.with_pitfall(digest, Pitfall.model_validate(body))
+        try:
+            pitfall = Pitfall.model_validate(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise LessonError(
+                f"the lesson {digest[:8]} cannot be read: {place}: {first['msg']}. "
+                "Read it with the version of the class that wrote it."
+            ) from error
+        library = library.with_pitfall(digest, pitfall)
     return library
+
+
+def _words(text: str) -> set[str]:
+    """Words without punctuation: situations are lists, "conflict, level", and so are triggers."""
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def pitfall_from_overturned(

@@ -68,7 +68,9 @@ class Proposal:
 class Advocate(Protocol):
     """Writes successors."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As author of what it submits."""
 
     def revise(self, brief: Brief, evaluate: Evaluate, rng: np.random.Generator) -> Proposal:
         """Search for better theories and submit the best."""
@@ -91,7 +93,9 @@ class GrammarAdvocate:
         tried: dict[object, Attempt] = {}
         todo = [(start.composition, start.digest, "narrow the declared ranges") for start in brief.starts]
         while True:
-            todo = [item for item in todo if item[0].key not in tried][: max(brief.n_candidates - len(tried), 0)]
+            # Loser and leader may be one structure with different ranges: it is fitted once.
+            fresh = {item[0].key: item for item in reversed(todo) if item[0].key not in tried}
+            todo = list(reversed(fresh.values()))[: max(brief.n_candidates - len(tried), 0)]
             if not todo:
                 break
             results = evaluate([(composition, parent) for composition, parent, _ in todo])
@@ -131,8 +135,10 @@ class GrammarAdvocate:
             last = item[2].split("; ")[-1]
             if last in brief.warnings:
                 return 2
-            present = {f"{slot}:{name}" for slot, names in item[0].slots.items() for name in names}
-            new = any(remedy.split(":")[1] in last for remedy in brief.remedies if remedy in present)
+            slots_and_names = (remedy.split(":", 1) for remedy in brief.remedies)
+            new = any(
+                last.endswith((f" by {name} in {slot}", f"add {name} to {slot}")) for slot, name in slots_and_names
+            )
             return 0 if new else 1
 
         return sorted(shuffled, key=priority)

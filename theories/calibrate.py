@@ -3,7 +3,7 @@
 With single answers the population is learned by expectation maximisation: draws of the current population are
 weighted by every participant's posterior, and the next population is the truncated normal that is most likely to
 have yielded these posteriors, on the scale of each prior. With pooled answers people cannot be told apart; there the
-spread describes what the pooled choice proportions leave open about parameters that all people share.
+center is the likeliest value that all people could share, and the spread what the pooled proportions leave open.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.stats import qmc
 
 from experiments.task import Trials
 from theories.prior import Prior
-from theories.score import TINY, log_likelihood
+from theories.score import TINY, UnitScores, log_likelihood
 
 Array = NDArray[np.float64]
 Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
@@ -53,20 +53,16 @@ def calibrate(
     uniform = np.clip(
         qmc.Sobol(len(names), scramble=True, rng=np.random.default_rng(0)).random(n_draws), 1e-9, 1 - 1e-9
     )
+    if all(item.pooled for item in trials):
+        shared = _Shared(priors, trials, predict)
+        drawn = {name: priors[name].quantile(uniform[:, column]) for column, name in enumerate(names)}
+        return shared.population(shared.fit(shared.fractions(drawn), n_rounds=3 * n_iterations))
     current = dict(priors)
-    pooled = all(item.pooled for item in trials)
-    update = _moments if pooled else _most_likely
     for _ in range(n_iterations):
         drawn = {name: current[name].quantile(uniform[:, column]) for column, name in enumerate(names)}
-        answers = predict(drawn)
-        weights = _shared_weights(trials, answers) if pooled else _population_weights(trials, answers)
+        weights = _population_weights(trials, predict(drawn))
         current = {
-            name: update(
-                priors[name],
-                priors[name].latent(drawn[name]),
-                weights,
-                floor=SMALLEST_SPREAD * (0.25 if pooled else 1.0),
-            )
+            name: _most_likely(priors[name], priors[name].latent(drawn[name]), weights, floor=SMALLEST_SPREAD)
             for name in names
         }
     return current
@@ -77,29 +73,6 @@ def _population_weights(trials: Sequence[Trials], answers: Sequence[Array]) -> A
     log_p = np.concatenate([log_likelihood(p, item.counts) for p, item in zip(answers, trials, strict=True)], axis=1)
     posterior = np.exp(log_p - logsumexp(log_p, axis=0))
     return posterior.mean(axis=1)  # type: ignore[no-any-return]
-
-
-def _shared_weights(trials: Sequence[Trials], answers: Sequence[Array], share: float = 0.1) -> Array:
-    """``(n_draws,)`` weights of draws as candidates for everybody, tempered so that ``share`` of them count."""
-    log_p = np.zeros(len(answers[0]))
-    for p, item in zip(answers, trials, strict=True):
-        totals = item.counts.sum(axis=0)
-        log_p += (totals * np.log(np.maximum(p, TINY))).sum(axis=(1, 2))
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        weights = np.exp(middle * (log_p - log_p.max()))
-        enough = weights.sum() ** 2 / (weights**2).sum() >= share * len(weights)
-        low, high = (middle, high) if enough else (low, middle)
-    weights = np.exp(low * (log_p - log_p.max()))
-    return weights / weights.sum()  # type: ignore[no-any-return]
-
-
-def _moments(declared: Prior, latent: Array, weights: Array, floor: float) -> Prior:
-    low, high = declared.latent(np.array([declared.low, declared.high]))
-    center = float(weights @ latent)
-    spread = float(np.sqrt(weights @ (latent - center) ** 2))
-    return declared.narrowed(min(max(center, low), high), max(spread, floor * (high - low)))
 
 
 def _most_likely(declared: Prior, latent: Array, weights: Array, floor: float) -> Prior:
@@ -121,3 +94,169 @@ def _most_likely(declared: Prior, latent: Array, weights: Array, floor: float) -
     start = np.array([min(max(mean, low), high), np.log(min(max(np.sqrt(variance), least), most))])
     fitted = minimize(surprise, start, bounds=[(low, high), (np.log(least), np.log(most))], method="L-BFGS-B").x
     return declared.narrowed(float(fitted[0]), float(np.exp(fitted[1])))
+
+
+class _Shared:
+    """A theory with parameters that all people share, as a regression of pooled proportions.
+
+    Parameters are points in the unit box of the declared limits, linear on the scale of each prior. Every call of the
+    theory answers for many points at once, so slopes and several step lengths cost one call each.
+    """
+
+    step = 1e-4
+    """Of the declared range, for slopes by differences."""
+    dampings = (0.1, 1.0, 10.0, 100.0, 1000.0)
+    """Tried in every round, as multiples of the damping that worked last."""
+
+    def __init__(self, priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict) -> None:
+        self.priors, self.trials, self.predict = dict(priors), trials, predict
+        limits = [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
+        self.low, self.high = np.array(limits).T
+        self.counts = np.concatenate([item.counts.sum(axis=0) for item in trials])
+        """``(n_trials of all experiments, n_options)``."""
+        self.totals = self.counts.sum(axis=1, keepdims=True)
+
+    def fractions(self, values: Mapping[str, Array]) -> Array:
+        """``(n_draws, n_parameters)`` points in the unit box, from parameter values."""
+        latent = np.stack([prior.latent(values[name]) for name, prior in self.priors.items()], axis=1)
+        return np.asarray(np.clip((latent - self.low) / (self.high - self.low), 0.0, 1.0))
+
+    def probabilities(self, points: Array) -> Array:
+        """``(n_points, n_trials of all experiments, n_options)``, kept away from 0."""
+        latent = self.low + (self.high - self.low) * points
+        values = {}
+        for column, (name, prior) in enumerate(self.priors.items()):
+            value = np.exp(latent[:, column]) if prior.is_log else latent[:, column]
+            values[name] = np.clip(value, prior.low, prior.high)
+        return np.asarray(np.maximum(np.concatenate(list(self.predict(values)), axis=1), TINY))
+
+    def deviance(self, probabilities: Array) -> Array:
+        """``(n_points,)`` nats lost against the proportions themselves."""
+        shares = self.counts / np.maximum(self.totals, 1)
+        with np.errstate(divide="ignore"):
+            best = np.where(self.counts > 0, np.log(shares), 0.0)
+        return (self.counts * (best - np.log(probabilities))).sum(axis=(1, 2))  # type: ignore[no-any-return]
+
+    def slopes(self, points: Array) -> tuple[Array, Array]:
+        """Probabilities at the points, and ``(n_points, n_parameters, n_trials, n_options)`` slopes."""
+        n_points, n_parameters = points.shape
+        inwards = np.where(points > 0.5, -self.step, self.step)
+        around = np.repeat(points[:, None], n_parameters + 1, axis=1)
+        around[:, 1:] += inwards[:, :, None] * np.eye(n_parameters)
+        answers = self.probabilities(around.reshape(-1, n_parameters))
+        answers = answers.reshape(n_points, n_parameters + 1, *answers.shape[1:])
+        return answers[:, 0], (answers[:, 1:] - answers[:, :1]) / inwards[:, :, None, None]
+
+    def scores(self, probabilities: Array, slopes: Array) -> tuple[Array, Array]:
+        """Gradient ``(..., n_parameters, n_trials)`` and Fisher information ``(..., p, p, n_trials)`` per trial."""
+        p = np.maximum(probabilities, 1e-3)
+        surplus = (self.counts - self.totals * probabilities) / p
+        gradient = np.einsum("...pto,...to->...pt", slopes, surplus)
+        information = np.einsum("...pto,...qto,...to->...pqt", slopes, slopes, self.totals / p, optimize=True)
+        return gradient, information
+
+    def fit(self, points: Array, *, n_starts: int = 3, n_rounds: int = 24) -> Array:
+        """``(n_parameters,)`` the likeliest point, by damped Fisher scoring from the best of some points.
+
+        References:
+            Marquardt (1963), Journal of the Society for Industrial and Applied Mathematics 11, 431-441.
+        """
+        deviance = self.deviance(self.probabilities(points))
+        order = np.argsort(deviance, kind="stable")[:n_starts]
+        points, deviance = points[order], deviance[order]
+        row, damping = np.arange(len(points)), np.full(len(points), 0.1)
+        for _ in range(n_rounds):
+            gradient, information = (part.sum(axis=-1) for part in self.scores(*self.slopes(points)))
+            tried = damping[:, None] * np.array(self.dampings)
+            stuck = ((points <= 0) & (gradient < 0)) | ((points >= 1) & (gradient > 0))
+            free = ~stuck[:, None, :]
+            size = np.maximum(np.einsum("spp->sp", information), 1e-9)
+            curvature = information[:, None] * (free[..., :, None] & free[..., None, :])
+            curvature = (
+                curvature + np.eye(points.shape[1]) * (tried[:, :, None] * size[:, None] + stuck[:, None])[..., None]
+            )
+            moves = np.linalg.solve(curvature, (gradient[:, None] * free)[..., None])[..., 0]
+            ahead = np.clip(points[:, None] + moves, 0.0, 1.0)
+            reached = self.deviance(self.probabilities(ahead.reshape(-1, points.shape[1]))).reshape(tried.shape)
+            best = reached.argmin(axis=1)
+            better = reached[row, best] < deviance
+            gained = np.where(better, deviance - reached[row, best], 0.0)
+            points = np.where(better[:, None], ahead[row, best], points)
+            damping = np.clip(np.where(better, tried[row, best], damping * 1e3), 1e-6, 1e6)
+            deviance = deviance - gained
+            if (gained <= 1e-5 * deviance.min()).all():
+                break
+        return points[deviance.argmin()]  # type: ignore[no-any-return]
+
+    def point(self) -> Array:
+        """``(n_parameters,)`` the centers of the priors, as a point."""
+        latent = np.array([prior.center for prior in self.priors.values()])
+        return np.asarray(np.clip((latent - self.low) / (self.high - self.low), 0.0, 1.0))
+
+    def population(self, point: Array) -> dict[str, Prior]:
+        """Priors around the fitted point.
+
+        The spread is that of the closest product of independent normals to the posterior (Bishop, 2006, section
+        10.1.2): one over the square root of each parameter's own information with the others held, which is less than
+        the marginal spread where parameters can stand in for one another. Information counts for less by the
+        dispersion, Pearson's statistic per degree of freedom, since answers vary more around any theory than separate
+        choices would.
+        """
+        probabilities, slopes = (part[0] for part in self.slopes(point[None]))
+        _, information = self.scores(probabilities, slopes)
+        expected = self.totals * np.maximum(probabilities, 1e-3)
+        freedom = self.counts[:, 1:].size - len(point)
+        dispersion = max(
+            1.0, float(((self.counts - expected) ** 2 / np.maximum(expected, TINY)).sum() / max(freedom, 1))
+        )
+        own = np.maximum(np.einsum("ppt->p", information) / dispersion, 1e-9)
+        spread = np.clip(1 / np.sqrt(own), 0.25 * SMALLEST_SPREAD, 0.5)
+        return {
+            name: prior.narrowed(float(self.low[column] + width * point[column]), float(width * spread[column]))
+            for column, ((name, prior), width) in enumerate(zip(self.priors.items(), self.high - self.low, strict=True))
+        }
+
+
+def leave_one_out(priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict) -> list[UnitScores]:
+    """How well a theory calibrated on pooled answers would predict every trial from all the others.
+
+    Nothing is fitted again: the parameters without a trial are one step of Fisher scoring away from those with it.
+    This is the criterion for comparing calibrated theories of different size on the data that they were calibrated on.
+
+    Args:
+        priors: As `calibrate` returned them, normal or log-normal.
+        trials: The pooled experiments that `calibrate` saw.
+        predict: Runs the theory.
+
+    Returns:
+        One set of scores per experiment, a unit per answered trial.
+
+    References:
+        Pregibon (1981), Annals of Statistics 9, 705-724; Rad & Maleki (2020), Journal of the Royal Statistical
+        Society B 82, 965-996.
+    """
+    shared = _Shared(priors, trials, predict)
+    if priors:
+        point = shared.point()
+        probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
+        gradient, information = shared.scores(probabilities, slopes)
+        inside = (point > 1e-6) & (point < 1 - 1e-6)  # a parameter at its limit stays there
+        rest = information.sum(axis=-1)[..., None] - information
+        both = inside[:, None] & inside[None, :]
+        rest = np.where(both[..., None], rest, np.eye(len(point))[..., None])
+        ridge = 1e-6 * np.maximum(np.einsum("ppt->pt", rest), 1.0)
+        rest = np.moveaxis(rest, -1, 0) + np.eye(len(point)) * ridge.T[:, None, :]
+        moves = np.linalg.solve(rest, -(gradient * inside[:, None]).T[..., None])[..., 0]
+        without = probabilities + np.einsum("tp,pto->to", moves, slopes)
+    else:
+        without = shared.probabilities(np.zeros((1, 0)))[0]
+    without = np.clip(without, 1e-3, 1.0)
+    log_p = np.log(without / without.sum(axis=-1, keepdims=True))
+    found, start = [], 0
+    for item in trials:
+        end = start + len(item.stimuli)
+        counts = shared.counts[start:end]
+        answered = counts.sum(axis=1) > 0
+        found.append(UnitScores((counts * log_p[start:end]).sum(axis=1)[answered], counts.sum(axis=1)[answered]))
+        start = end
+    return found

@@ -112,12 +112,14 @@ class Grammar:
         used = self.used(composition)
         clauses = [item.claim for item in used if item.claim]
         claim = "people " + "; ".join(clauses) + "."
-        docstring = fill(f"{name}: {claim}", width=110)
+        docstring = fill(f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+        # In the grammar's order, so that one structure is one source whatever the order of the edits that led to it.
+        slots = {item.slot: [other.name for other in used if other.slot == item.slot] for item in used}
         body = "\n".join(dedent(part).strip("\n") for part in (self.before, *(item.code for item in used), self.after))
         return (
             f'"""{docstring}\n"""\n\n'
             f"PARAMETERS = {pformat(self.parameters(composition), width=110, sort_dicts=False)}\n"
-            f"COMPOSITION = {pformat(composition.to_literal(), width=110, sort_dicts=False)}\n\n\n"
+            f"COMPOSITION = {pformat(slots, width=110, sort_dicts=False)}\n\n\n"
             + (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
             + "def choose(parameters, trials, xp):\n"
             + indent(body, "    ")
@@ -148,7 +150,9 @@ class Grammar:
     def _with(self, composition: Composition, slot: str, names: Sequence[str]) -> Composition:
         order = [item.name for item in self.mechanisms if item.slot == slot]
         slots = dict(composition.slots) | {slot: tuple(sorted(names, key=order.index))}
-        return Composition(slots, composition.priors)
+        return Composition(
+            {item.name: slots[item.name] for item in self.slots if item.name in slots}, composition.priors
+        )
 
 
 def composition_of(literal: Mapping[str, Sequence[str]], priors: Mapping[str, Mapping[str, Any]]) -> Composition:

@@ -64,7 +64,9 @@ class Laboratory:
 
         def one(theory: Theory) -> list[Array]:
             return self._sandbox().probabilities(
-                theory.program.source, theory.population(n_draws), [item.arrays for item in stimuli],
+                theory.program.source,
+                theory.population(n_draws),
+                [item.arrays for item in stimuli],
                 n_options=n_options,
             )
 
@@ -86,7 +88,11 @@ class Laboratory:
         return np.concatenate(self._map(one, rows))
 
     def evaluate(
-        self, grammar: Grammar, items: Sequence[tuple[Composition, Digest]], trials: Sequence[Trials], *,
+        self,
+        grammar: Grammar,
+        items: Sequence[tuple[Composition, Digest]],
+        trials: Sequence[Trials],
+        *,
         n_draws: int = 256,
     ) -> list[Evaluated | TheoryError]:
         """Fit and score compositions, each given with its parent; a theory that fails yields its error."""

@@ -73,16 +73,19 @@ class Prior:
         return Prior(kind, self.low, self.high, center, spread, self.unit, self.meaning)
 
     def to_literal(self) -> dict[str, Any]:
-        """The form in which a theory's source declares it, rounded to four significant digits."""
+        """The form in which a theory's source declares it, rounded to four significant digits within the limits."""
 
         def rounded(value: float) -> float:
             return float(f"{value:.4g}")
 
+        def inside(value: float) -> float:
+            return min(max(rounded(value), self.low), self.high)
+
         body: dict[str, Any] = {"prior": self.kind}
         if self.kind == "normal":
-            body |= {"mean": rounded(self.center), "sd": rounded(self.spread)}
+            body |= {"mean": inside(self.center), "sd": rounded(self.spread)}
         elif self.kind == "log_normal":
-            body |= {"median": rounded(math.exp(self.center)), "log_sd": rounded(self.spread)}
+            body |= {"median": inside(math.exp(self.center)), "log_sd": rounded(self.spread)}
         body |= {"low": self.low, "high": self.high}
         return body | ({"unit": self.unit} if self.unit else {}) | ({"meaning": self.meaning} if self.meaning else {})
 
@@ -93,14 +96,14 @@ def parse_prior(name: str, literal: Any) -> Prior:
     Raises:
         PriorError: The entry is not a proper prior; the message names the parameter and what to write.
     """
-    if not isinstance(literal, Mapping) or literal.get("prior") not in FIELDS:
+    if not isinstance(literal, Mapping) or literal.get("prior") not in list(FIELDS):
         raise PriorError(
             f'parameter {name!r}: {literal!r} is no prior. Write {{"prior": KIND, ...}} with KIND one of '
             f"{', '.join(FIELDS)}."
         )
     kind = literal["prior"]
     needed = FIELDS[kind]
-    unknown = set(literal) - set(needed) - {"prior", "unit", "meaning"}
+    unknown = {str(field) for field in literal if field not in (*needed, "prior", "unit", "meaning")}
     missing = [
         field
         for field in needed
@@ -113,9 +116,9 @@ def parse_prior(name: str, literal: Any) -> Prior:
             + (f"; missing: {', '.join(missing)}" if missing else "")
             + "."
         )
-    numbers = {field: float(literal[field]) for field in needed}
+    numbers = {field: _number(literal[field]) for field in needed}
     low, high = numbers["low"], numbers["high"]
-    if not all(math.isfinite(number) for number in numbers.values()) or low >= high:
+    if not all(math.isfinite(number) for number in (*numbers.values(), high - low)) or low >= high:
         raise PriorError(f"parameter {name!r}: the prior is improper; give finite numbers with low < high.")
     if kind.startswith("log") and low <= 0:
         raise PriorError(f"parameter {name!r}: a {kind} prior needs low > 0, not {low}.")
@@ -131,6 +134,14 @@ def parse_prior(name: str, literal: Any) -> Prior:
         if spread <= 0 or not edges[0] <= center <= edges[1]:
             raise PriorError(f"parameter {name!r}: the center must lie in [low, high] and the spread be above 0.")
     return Prior(kind, low, high, center, spread, str(literal.get("unit", "")), str(literal.get("meaning", "")))
+
+
+def _number(value: float) -> float:
+    """As a float; infinite where an integer is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def draw_population(priors: Mapping[str, Prior], n_draws: int, rng: np.random.Generator) -> dict[str, Array]:

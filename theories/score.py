@@ -19,7 +19,7 @@ from experiments.task import Trials
 
 Array = NDArray[np.float64]
 TINY = 1e-12
-"""Smallest probability that a score takes at face value, so that one impossible answer costs 27.6 nats, not infinity."""
+"""Smallest probability taken at face value, so that one impossible answer costs 27.6 nats, not infinity."""
 
 
 def log_likelihood(probabilities: Array, counts: Array) -> Array:
@@ -33,7 +33,7 @@ def log_likelihood(probabilities: Array, counts: Array) -> Array:
         ``(n_draws, n_participants)`` nats.
     """
     log_p = np.log(np.maximum(probabilities, TINY))
-    return log_p.reshape(len(log_p), -1) @ counts.reshape(len(counts), -1).T  # type: ignore[no-any-return]
+    return log_p.reshape(len(log_p), -1) @ counts.reshape(len(counts), -1).T
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def learn_population(evidence: Sequence[Evidence], *, strength: float = 5.0, n_i
         for probabilities, counts in pooled:
             expected += weights * (probabilities @ (counts / np.maximum(weights @ probabilities, TINY)))
         weights = expected / expected.sum()
-    return np.log(np.maximum(weights, 1e-300))
+    return np.asarray(np.log(np.maximum(weights, 1e-300)))
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,8 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> Estimate | No
         if not (totals.sum(axis=1) > 1).any():
             return None
         others = np.maximum(totals - 1, 0)
-        log_p = np.log((others + share) / (totals.sum(axis=1, keepdims=True) - 1 + pseudo_count))
+        n_others = np.maximum(totals.sum(axis=1, keepdims=True) - 1, 0)
+        log_p = np.log((others + share) / (n_others + pseudo_count))
         answered = totals.sum(axis=1) > 0
         return _ratio((totals * log_p).sum(axis=1)[answered], totals.sum(axis=1)[answered])
     if not ((counts.sum(axis=2) > 0).sum(axis=0) > 1).any():

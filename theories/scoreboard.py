@@ -46,8 +46,8 @@ class Scoreboard:
         return self.standings[0]
 
     def of(self, theory: Digest) -> Standing:
-        """The line of one theory."""
-        return next(line for line in self.standings if line.theory == theory)
+        """The line of one theory; raises KeyError for one that has no score on every experiment."""
+        return {line.theory: line for line in self.standings}[theory]
 
 
 def scoreboard(

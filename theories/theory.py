@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from traces.digest import Digest, digest_bytes
 
 from experiments.task import Domain
 from theories.errors import TheoryProbabilityError, TheorySourceError
 from theories.prior import Prior, draw_population, parse_prior
 from theories.sandbox.client import Sandbox
+from traces.digest import Digest, digest_bytes
 
 Array = NDArray[np.float64]
 LAPSE = "lapse"
@@ -104,9 +104,9 @@ def read_program(program: TheoryProgram) -> Theory:
         line = getattr(error, "lineno", None)
         raise TheorySourceError(f"the source does not parse{f' at line {line}' if line else ''}: {error}.") from None
     docstring = ast.get_docstring(tree)
-    if not docstring or ":" not in docstring:
+    name, _, claim = (docstring or "").partition(":")
+    if not name.strip() or not claim.strip():
         raise TheorySourceError('the source has no claim. Begin it with a docstring of the form """Name: claim.""".')
-    name, _, claim = docstring.partition(":")
     literals: dict[str, Any] = {}
     functions = set()
     for node in tree.body:
@@ -125,8 +125,22 @@ def read_program(program: TheoryProgram) -> Theory:
         raise TheorySourceError("the source defines no function `choose(parameters, trials, xp)`.")
     if not isinstance(literals.get("PARAMETERS"), dict):
         raise TheorySourceError("the source declares no PARAMETERS; write `PARAMETERS = {}` for a theory without any.")
+    composition = literals.get("COMPOSITION")
+    if composition is not None and not _is_composition(composition):
+        raise TheorySourceError(
+            'COMPOSITION must name mechanisms by slot, `{"slot": ["mechanism", ...], ...}`; leave it out of a theory '
+            "that the grammar did not write."
+        )
     priors = {str(key): parse_prior(str(key), value) for key, value in literals["PARAMETERS"].items()}
-    return Theory(program, " ".join(name.split()), " ".join(claim.split()), priors, literals.get("COMPOSITION"))
+    return Theory(program, " ".join(name.split()), " ".join(claim.split()), priors, composition)
+
+
+def _is_composition(value: Any) -> bool:
+    """Whether ``value`` has the form of a composition, whatever the grammar."""
+    return isinstance(value, dict) and all(
+        isinstance(slot, str) and isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        for slot, names in value.items()
+    )
 
 
 def load_theory(program: TheoryProgram, domain: Domain, sandbox: Sandbox) -> Theory:
@@ -195,7 +209,7 @@ def corner_draws(priors: Mapping[str, Prior], rng: np.random.Generator, n_random
     def at(prior: Prior, fraction: Array) -> Array:
         low, high = prior.latent(np.array([prior.low, prior.high]))
         latent = low + (high - low) * fraction
-        return np.clip(np.exp(latent) if prior.is_log else latent, prior.low, prior.high)
+        return np.asarray(np.clip(np.exp(latent) if prior.is_log else latent, prior.low, prior.high))
 
     return {name: at(priors[name], fractions[:, column]) for column, name in enumerate(names)}
 

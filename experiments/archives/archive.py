@@ -37,3 +37,5 @@ class ArchiveReader:
     """None for facts that are typed in and need no files."""
     read: Callable[[Path], tuple[Trials, ...]]
     """All experiments, from the folder that holds the files; the caller has checked the digests."""
+    directory: str = ""
+    """Folder of the files inside the user's data folder, where it is not called like the data set."""

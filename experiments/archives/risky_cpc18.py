@@ -7,6 +7,8 @@ person are not independent.
 
 All problems form one experiment. A design search picks problems out of a bank, and a bank of 210 gives it a choice that
 seven banks of 30 do not; that different people met different problems does not matter to a theory without memory.
+Problems 12 and 13 are the same pair of gambles, and so are 19 and 20; as trials are distinct, their answers are counted
+together, which leaves 208 trials.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ N_PEOPLE = 686
 
 
 def read(folder: Path) -> tuple[Trials, ...]:
-    """The first blocks of all 210 problems as one experiment.
+    """The first blocks of all 210 problems as one experiment of 208 distinct trials.
 
     Raises:
         DataMissingError: The file is not in ``folder``.
@@ -40,22 +42,28 @@ def read(folder: Path) -> tuple[Trials, ...]:
         raise DataMissingError(f"{path} is missing; fetch the data set risky_cpc18 first.")
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    stimuli = pairs(
+    problems = pairs(
         [(_gamble(row, "a"), _gamble(row, "b")) for row in rows],
         ambiguous=[(False, row["Amb"] == "1") for row in rows],
         correlation=[float(row["Corr"]) for row in rows],
     )
+    first_of: dict[bytes, int] = {}
+    for problem, key in enumerate(problems.keys):
+        first_of.setdefault(key, problem)
+    distinct = sorted(first_of.values())
+    trial = np.searchsorted(distinct, [first_of[key] for key in problems.keys])
     totals = CHOICES_PER_BLOCK * np.array([people_behind(_rates(row), int(row["GameID"])) for row in rows])
     chose_b = np.rint(totals * np.array([_rates(row)[0] for row in rows])).astype(np.int64)
-    n_trials = len(rows)
+    counts = np.zeros((len(distinct), 2), dtype=np.int64)
+    np.add.at(counts, trial, np.stack([totals - chose_b, chose_b], axis=1))
     return (
         Trials(
             experiment="cpc18",
-            stimuli=stimuli,
-            participant=np.zeros(2 * n_trials, dtype=np.int64),
-            trial=np.repeat(np.arange(n_trials), 2),
-            response=np.tile([0, 1], n_trials),
-            count=np.stack([totals - chose_b, chose_b], axis=1).ravel(),
+            stimuli=problems.take(distinct),
+            participant=np.zeros(counts.size, dtype=np.int64),
+            trial=np.repeat(np.arange(len(counts)), 2),
+            response=np.tile([0, 1], len(counts)),
+            count=counts.ravel(),
             pooled=True,
             n_people=N_PEOPLE,
         ),
@@ -105,4 +113,5 @@ READER = ArchiveReader(
         remote={FILE: "src/CPC18 BEASTsd R/CPC18_EstSet_fullDist.csv"},
     ),
     read=read,
+    directory="risky_cpc18_estimation",
 )

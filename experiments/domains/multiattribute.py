@@ -119,7 +119,6 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
     return tuple(float(item) for item in value)
 
 
-@dataclass(frozen=True)
 class MultiattributeDomain:
     """Two products, one rating per expert, known validities."""
 

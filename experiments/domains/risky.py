@@ -129,10 +129,10 @@ def pairs(
             chances = np.array([joined[amount] for amount in amounts])
             if abs(chances.sum() - 1) > 1e-4:
                 raise StimuliError(f"trial {row}: the probabilities of a gamble sum to {chances.sum():g}, not 1.")
-            probabilities[row, side, : len(amounts)] = 1 / len(amounts) if hidden[row, side] else chances / chances.sum()
-    stimuli = Stimuli(
-        {"outcomes": outcomes, "probabilities": probabilities, "ambiguous": hidden, "correlation": signs}
-    )
+            probabilities[row, side, : len(amounts)] = (
+                1 / len(amounts) if hidden[row, side] else chances / chances.sum()
+            )
+    stimuli = Stimuli({"outcomes": outcomes, "probabilities": probabilities, "ambiguous": hidden, "correlation": signs})
     check(stimuli)
     return stimuli
 
@@ -184,7 +184,7 @@ def joint_probabilities(stimuli: Stimuli) -> Array:
     opposite = np.maximum(np.minimum(top_a, 1 - bottom_b) - np.maximum(bottom_a, 1 - top_b), 0)
     independent = p_a[:, :, None] * p_b[:, None, :]
     sign = stimuli["correlation"][:, None, None]
-    return np.where(sign > 0, alike, np.where(sign < 0, opposite, independent))
+    return np.asarray(np.where(sign > 0, alike, np.where(sign < 0, opposite, independent)))
 
 
 def dominance(stimuli: Stimuli) -> Array:
@@ -204,7 +204,7 @@ def dominance(stimuli: Stimuli) -> Array:
     least, most = outcomes.min(axis=-1), outcomes.max(axis=-1)
     apart = (least[:, 1] >= most[:, 0]).astype(int) - (least[:, 0] >= most[:, 1]).astype(int)
     known = ~(stimuli["ambiguous"] > 0).any(axis=-1)
-    return np.where(known, better_b.astype(int) - better_a.astype(int), apart)
+    return np.asarray(np.where(known, better_b.astype(int) - better_a.astype(int), apart))
 
 
 def are_identical(stimuli: Stimuli) -> Array:
@@ -217,9 +217,7 @@ def are_identical(stimuli: Stimuli) -> Array:
 @lru_cache(maxsize=16)
 def _gambles(settings: RiskySettings) -> tuple[tuple[Array, Array, Array], ...]:
     """Every gamble of the space: padded amounts, padded probabilities, whether ambiguous."""
-    amounts = sorted(
-        {*settings.amounts, *(-amount + 0.0 for amount in settings.amounts if settings.losses and amount)}
-    )
+    amounts = sorted({*settings.amounts, *(-amount + 0.0 for amount in settings.amounts if settings.losses and amount)})
     listed = []
     for n_outcomes in range(1, settings.n_outcomes + 1):
         chances = [
@@ -270,7 +268,7 @@ class RiskyDomain:
     """Choices between two gambles with stated amounts and probabilities."""
 
     name = "risky"
-    options = ("A", "B")
+    options: tuple[str, ...] = ("A", "B")
 
     def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
         """Admissible trials of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
@@ -330,8 +328,10 @@ class RiskyDomain:
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, and every extreme: sure, identical, huge, unlikely, losing, ambiguous, correlated."""
-        ordinary = [(_random_gamble(rng, 3), _random_gamble(rng, 3)) for _ in range(12)]
-        wide = [(_random_gamble(rng, N_OUTCOMES), _random_gamble(rng, N_OUTCOMES)) for _ in range(6)]
+        ordinary: list[tuple[Gamble, Gamble]] = [(_random_gamble(rng, 3), _random_gamble(rng, 3)) for _ in range(12)]
+        wide: list[tuple[Gamble, Gamble]] = [
+            (_random_gamble(rng, N_OUTCOMES), _random_gamble(rng, N_OUTCOMES)) for _ in range(6)
+        ]
         ten = [(float(amount), 0.1) for amount in range(-5, 5)]
         extremes: list[tuple[Gamble, Gamble]] = [
             ([(3, 1)], [(4, 0.8), (0, 0.2)]),
@@ -350,9 +350,15 @@ class RiskyDomain:
             (ten, [(amount + 0.5, p) for amount, p in ten]),
             (ten, ten),
         ]
-        shown = [([(10, 0.5), (0, 0.5)], [(10, 0.5), (0, 0.5)]), ([(3, 1)], ten), (ten, [(-4, 0.5), (9, 0.5)])]
+        shown: list[tuple[Gamble, Gamble]] = [
+            ([(10, 0.5), (0, 0.5)], [(10, 0.5), (0, 0.5)]),
+            ([(3, 1)], ten),
+            (ten, [(-4, 0.5), (9, 0.5)]),
+        ]
         hidden = [(False, True), (False, True), (True, False)]
-        related = [([(10, 0.5), (0, 0.5)], [(8, 0.5), (1, 0.5)])] * 2 + [(ten, [(2, 0.3), (-2, 0.7)])] * 2
+        related: list[tuple[Gamble, Gamble]] = [([(10, 0.5), (0, 0.5)], [(8, 0.5), (1, 0.5)])] * 2 + [
+            (ten, [(2, 0.3), (-2, 0.7)])
+        ] * 2
         return (
             pairs([*ordinary, *wide]),
             pairs(extremes),

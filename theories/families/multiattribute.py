@@ -43,13 +43,13 @@ UTILITY = (
     Mechanism(
         "utility",
         "diminishing",
-        "value each further rating point less than the one before",
+        "value each further rating point less than the one before, or some of them more",
         'value = ratings ** parameters["curvature"][..., None, None]',
         {
             "curvature": {
                 "prior": "log_uniform",
                 "low": 0.05,
-                "high": 2.0,
+                "high": 4.0,
                 "unit": "exponent",
                 "meaning": "power of the rating (share of the maximum); below 1 the first points count most",
             }
@@ -419,7 +419,7 @@ SENSITIVITY = {
     "sensitivity": {
         "prior": "log_uniform",
         "low": 0.1,
-        "high": 50.0,
+        "high": 200.0,
         "unit": "log odds per unit of evidence",
         "meaning": "how strictly choices follow the evidence",
     }

@@ -1,6 +1,6 @@
 """Where theory programs run, and nowhere else. Open `client.py` first: it is the side that the laboratory sees.
 
-`client` (here) talks over pipes to `zygote` (a fresh process that holds NumPy and nothing of ours), which forks a
+`client` starts (`process`) and talks to `zygote`, a fresh process that holds NumPy and nothing of ours, which forks a
 child per theory; the child gives up its rights (`layers`) before it reads the theory. `wire` is the form of their
 messages, `lint` gives authors early and clear messages and protects nothing, `doctor` says what works on this machine.
 """

@@ -7,28 +7,15 @@ what it sends back is read with a deadline, by its expected length, and believed
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import select
 import shutil
-import signal
-import socket
-import struct
-import subprocess
-import sys
-import tempfile
 import threading
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, NoReturn
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from theories.errors import (
@@ -38,21 +25,17 @@ from theories.errors import (
     TheoryRaisedError,
     TheoryResourceError,
     TheoryShapeError,
-    TheoryTimeoutError,
 )
 from theories.sandbox import wire
 from theories.sandbox.lint import check_source
+from theories.sandbox.process import Child, Zygote, bwrap_command
 
 Array = NDArray[np.float64]
 StimuliArrays = Mapping[str, NDArray[Any]]
 """One set of stimuli: arrays whose first axis is ``n_trials``."""
 
-START_SECONDS = 60.0
-ANSWER_SECONDS = 10.0
-"""How long the zygote, which is not under a theory's control, may take to start and to answer."""
 TOLERANCE = 1e-6
 """How far probabilities may be from summing to one."""
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -92,13 +75,12 @@ class Sandbox:
         SandboxUnavailableError: From every method that runs something, when a required layer is missing.
     """
 
-    def __init__(
-        self, *, require: frozenset[str] = frozenset(), limits: Limits = Limits(), bwrap: bool = True
-    ) -> None:
+    def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = Limits(), bwrap: bool = True) -> None:
         self.require = frozenset(require)
         self.limits = limits
         self._bwrap = shutil.which("bwrap") if bwrap else None
-        self._zygote: _Zygote | None = None
+        self._zygote: Zygote | None = None
+        self._level = Level((), 0, "", "")
         self._lock = threading.RLock()
 
     def probabilities(
@@ -154,7 +136,8 @@ class Sandbox:
     def level(self) -> Level:
         """The layers that are active; starts the zygote."""
         with self._lock:
-            return self._started().level
+            self._started()
+            return self._level
 
     def close(self) -> None:
         """End the zygote and all sessions. The sandbox starts again if it is used again."""
@@ -166,33 +149,40 @@ class Sandbox:
     def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _started(self) -> _Zygote:
+    def _started(self) -> Zygote:
         if self._zygote and not self._zygote.alive:
             self.close()
         if not self._zygote:
-            notes: tuple[str, ...] = ()
-            if self._bwrap:
-                try:
-                    self._zygote = _Zygote(_bwrap_command(self._bwrap), ("bwrap", "userns", "netns", "pidns"))
-                except SandboxUnavailableError as error:
-                    notes = (f"bwrap: {error}",)
-            if not self._zygote:
-                self._zygote = _Zygote([], (), notes)
-        missing = self.require - set(self._zygote.level.layers)
+            self._zygote, self._level = self._start()
+        missing = self.require - set(self._level.layers)
         if missing:
-            level = self._zygote.level
             self.close()
             raise SandboxUnavailableError(
-                f"theories must run with {', '.join(sorted(missing))}, which this machine does not offer (it has "
-                f"{', '.join(level.layers)}{'; ' if level.notes else ''}{'; '.join(level.notes)}). "
+                f"theories must run with {', '.join(sorted(missing))}, which this machine does not offer "
+                f"(it has {', '.join(self._level.layers)}{'; '.join(('', *self._level.notes))}). "
                 "Run `lakatos doctor`, use another machine, or require less."
             )
         return self._zygote
 
-    def _fork(self, limits: Limits) -> _Child:
+    def _start(self) -> tuple[Zygote, Level]:
+        """A new zygote, inside bubblewrap if that works, and the layers that it reports."""
+        zygote: Zygote | None = None
+        outer: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
+        if self._bwrap:
+            try:
+                zygote, outer = Zygote(bwrap_command(self._bwrap)), ("bwrap", "userns", "netns", "pidns")
+            except SandboxUnavailableError as error:
+                notes = (f"bwrap: {error}",)
+        zygote = zygote or Zygote()
+        hello = zygote.hello
+        layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
+        return zygote, Level(layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes)
+
+    def _fork(self, limits: Limits) -> Child:
         for attempt in (1, 2):
             zygote = self._started()
             try:
@@ -208,7 +198,7 @@ class Session:
     """One theory on one body of stimuli, for repeated calls. Made by `Sandbox.open_session`; close it after use."""
 
     def __init__(
-        self, child: _Child, source: str, stimuli: list[dict[str, NDArray[Any]]], n_options: int, limits: Limits
+        self, child: Child, source: str, stimuli: list[dict[str, NDArray[Any]]], n_options: int, limits: Limits
     ) -> None:
         self.broadcasts = True
         """False once a call had to be made one draw at a time."""
@@ -231,7 +221,8 @@ class Session:
         shapes = {array.shape for array in values.values()}
         if len(shapes) > 1 or any(len(shape) != 1 or not shape[0] for shape in shapes):
             raise ValueError(
-                f"parameters have shapes {[array.shape for array in values.values()]}; give each one value per draw, (n_draws,)."
+                f"parameters have shapes {[array.shape for array in values.values()]}; "
+                "give each one value per draw, (n_draws,)."
             )
         ((n_draws,),) = shapes
         for name, array in values.items():
@@ -258,81 +249,104 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _ask(self, header: Mapping[str, Any], payload: bytes, answers: list[Array]) -> dict[str, Any]:
         """One request and its answer, whose payload fills ``answers``."""
-        child = self._child
-        child.start_clock(self._limits)
+        try:
+            said, status = self._exchange(self._child, header, payload, answers)
+        except BaseException:
+            self.close()  # the two sides no longer agree on where in the stream they are
+            raise
+        if status != wire.OK:
+            raise _error_from(said)
+        return said
+
+    def _exchange(
+        self, child: Child, header: Mapping[str, Any], payload: bytes, answers: list[Array]
+    ) -> tuple[dict[str, Any], int]:
+        child.start_clock()
         child.write(wire.opening(header, len(payload)) + payload)
         opening = bytearray(wire.HEADER.size)
         child.read(opening)
         magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)
         expected = sum(answer.nbytes for answer in answers) if status == wire.OK else 0
         if magic != wire.MAGIC or json_bytes > wire.MAX_JSON_BYTES or payload_bytes != expected:
-            self._reject()
+            raise _not_an_answer()
         text = bytearray(json_bytes)
         child.read(text)
         try:
             said = json.loads(text)
         except (ValueError, RecursionError):
-            self._reject()
+            raise _not_an_answer() from None
         if not isinstance(said, dict):
-            self._reject()
-        if status != wire.OK:
-            raise _error_from(said)
-        for answer in answers:
+            raise _not_an_answer()
+        for answer in answers if status == wire.OK else ():
             if answer.size:
                 child.read(answer.data.cast("B"))
-        return said
+        return said, status
 
-    def _reject(self) -> NoReturn:
-        """End a process that writes to the pipe itself."""
-        self.close()
-        raise TheoryResourceError(
-            "what came back is no answer of the expected form; the theory wrote to the pipe. Return the probabilities only."
+
+def _not_an_answer() -> TheoryResourceError:
+    return TheoryResourceError(
+        "what came back is no answer of the expected form; the theory wrote to the pipe itself. It should only return."
+    )
+
+
+def _prepared(arrays: StimuliArrays, index: int) -> dict[str, NDArray[Any]]:
+    """A set of stimuli as plain arrays with one first axis."""
+    prepared = {name: np.asarray(array) for name, array in arrays.items()}
+    lengths = {array.shape[:1] for array in prepared.values()}
+    if len(lengths) != 1 or () in lengths:
+        shapes = {name: array.shape for name, array in prepared.items()}
+        raise ValueError(f"stimuli set {index} has shapes {shapes}; every array needs the same first axis, n_trials.")
+    for name, array in prepared.items():
+        _check_dtype(name, array)
+    return prepared
+
+
+def _check_dtype(name: str, array: NDArray[Any]) -> None:
+    if array.dtype.kind not in "biufU":
+        raise ValueError(f"the array {name!r} has dtype {array.dtype}; give numbers, truth values or text.")
+
+
+def _error_from(said: Mapping[str, Any]) -> TheoryError:
+    """The error that a child reported; the words are the theory's and are only quoted."""
+    kind, line = said.get("kind"), said.get("line")
+    where = f"line {line} of the source" if isinstance(line, int) else "the source"
+    text = _printable(said.get("message"))
+    if kind == "shape":
+        return TheoryShapeError(f"{text}.")
+    if kind == "memory":
+        return TheoryResourceError(
+            f"the theory ran out of memory at {where}; make smaller arrays or raise `Limits.memory_bytes`."
         )
+    return TheoryRaisedError(f"the theory raised {_printable(said.get('type'))} at {where}: {text}")
 
 
-@dataclass(eq=False)
-class _Child:
-    """A child process as the laboratory sees it: two pipes with a deadline."""
+def _printable(text: object) -> str:
+    """At most 2000 characters, without any that a terminal would act upon."""
+    return "".join(character if character.isprintable() or character == "\n" else "?" for character in str(text)[:2000])
 
-    zygote: _Zygote
-    pid: int
-    requests: int
-    answers: int
-    limits: Limits
-    closed: bool = False
-    deadline: float = math.inf
-    processor_start: int = field(default=0)
 
-    def start_clock(self, limits: Limits) -> None:
-        if self.closed:
-            raise TheoryResourceError("this session has ended; open another one.")
-        self.limits = limits
-        self.deadline = time.monotonic() + limits.wall_seconds
-        self.processor_start = -1  # asked for at the first wait that is long enough to matter
-
-    def write(self, data: bytes) -> None:
-        if select.select([self.answers], [], [], 0)[0]:
-            self._died("it answered before it was asked")
-        view = memoryview(data)
-        while view:
-            self._wait(self.requests, select.POLLOUT)
-            try:
-                view = view[os.write(self.requests, view) :]
-            except BlockingIOError:
-                continue
-            except BrokenPipeError:
-                self._died("it stopped listening")
-
-    def read(self, buffer: bytearray | memoryview) -> None:
-        view = memoryview(buffer)
-        while view:
-            self._wait(self.answers, select.POLLIN)
-            got = os.readv(self.answers, [view])
-            if not got:
-                self._died("it stopped before it answered")
-            view = view[got:]
+def _check_probabilities(answer: Array, index: int, parameters: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse what is no probability, and divide the rest by its sum, in place."""
+    if not answer.size:
+        return
+    total = np.add.reduce([answer[..., option] for option in range(answer.shape[-1])])  # faster than sum(axis=-1)
+    error = np.abs(total - 1)
+    if not (error.max() <= TOLERANCE and answer.min() >= -TOLERANCE):  # a NaN compares as False
+        bad = ~(error <= TOLERANCE) | ~(answer >= -TOLERANCE).all(axis=-1)
+        draw, trial = (int(position) for position in np.argwhere(bad)[0])
+        values = ", ".join(f"{name}={array[draw]:g}" for name, array in parameters.items() if name)
+        raise TheoryProbabilityError(
+            f"{int(bad.sum())} of {bad.size} answers are no probabilities; the first is {answer[draw, trial]} at "
+            f"stimuli set {index}, draw {draw}{f' ({values})' if values else ''}, trial {trial}. They must be finite, "
+            "not negative and sum to 1; look for a division by zero, an overflow or a missing limit."
+        )
+    if answer.min() < 0:
+        np.maximum(answer, 0, out=answer)
+        total = answer.sum(axis=-1)
+    if (total != 1).any():
+        answer /= total[..., None]

@@ -29,8 +29,8 @@ SYSTEM_CALLS: dict[str, tuple[int, tuple[int, ...]]] = {
                              174, 176, 175, 177, 178, 98, 123, 113, 114, 115, 128, 283, 293, 165, 153)),
 }
 # fmt: on
-"""System calls that NumPy needs once it is loaded. All others fail with EPERM: nothing opens, connects, forks, executes,
-signals, traces, maps code, changes limits or handlers, or asks for entropy."""
+"""System calls that NumPy needs once it is loaded. All others fail with EPERM: nothing opens, connects, forks,
+executes, signals, traces, changes limits or handlers, or asks for entropy."""
 MAPPING_CALLS = {"x86_64": (9, 10), "aarch64": (222, 226)}
 """mmap and mprotect, refused when they ask for executable memory."""
 CLONE3 = 435
@@ -69,7 +69,11 @@ def enter_namespaces() -> tuple[str, ...]:
     if sys.platform != "linux":
         return ()
     inner = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
-    for flags, names in ((CLONE_NEWUSER | inner, ("userns", "netns")), (inner, ("netns",)), (CLONE_NEWUSER, ("userns",))):
+    for flags, names in (
+        (CLONE_NEWUSER | inner, ("userns", "netns")),
+        (inner, ("netns",)),
+        (CLONE_NEWUSER, ("userns",)),
+    ):
         try:
             call("unshare", flags)
         except OSError:
@@ -149,7 +153,9 @@ def restrict_files() -> None:
     files = (1 << 13) - 1 | (abi >= 2) << 13 | (abi >= 3) << 14 | (abi >= 5) << 15
     attributes = struct.pack("<QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    ruleset = call("syscall", LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(attributes), ctypes.c_size_t(size), 0)
+    ruleset = call(
+        "syscall", LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(attributes), ctypes.c_size_t(size), 0
+    )
     try:
         call("syscall", LANDLOCK_RESTRICT_SELF, ruleset, 0)
     finally:

@@ -10,14 +10,16 @@ from theories.errors import TheoryLintError
 from theories.sandbox.wire import IMPORTS
 
 MAX_SOURCE_BYTES = 65536
-FORBIDDEN_CALLS = frozenset(
-    ("breakpoint", "compile", "delattr", "eval", "exec", "getattr", "globals", "help", "input", "locals", "open", "setattr",
-     "vars")
-)  # fmt: skip
-FORBIDDEN_ATTRIBUTES = frozenset(
-    ("ctypeslib", "f2py", "fromfile", "genfromtxt", "load", "loadtxt", "memmap", "save", "savetxt", "savez",
-     "savez_compressed", "tofile")
-)  # fmt: skip
+# fmt: off
+FORBIDDEN_CALLS = frozenset((
+    "breakpoint", "compile", "delattr", "eval", "exec", "getattr", "globals", "help", "input", "locals", "open",
+    "setattr", "vars",
+))
+FORBIDDEN_ATTRIBUTES = frozenset((
+    "ctypeslib", "f2py", "fromfile", "genfromtxt", "load", "loadtxt", "memmap", "save", "savetxt", "savez",
+    "savez_compressed", "tofile",
+))
+# fmt: on
 HINTS = {
     "scipy": "use scipy.special (`ndtr` is the normal distribution function)",
     "scipy.stats": "use scipy.special (`ndtr` is the normal distribution function)",
@@ -37,8 +39,8 @@ def check_source(source: str, max_bytes: int = MAX_SOURCE_BYTES) -> None:
         raise TheoryLintError(f"line {line} of the source holds half a character; write plain text.") from None
     if n_bytes > max_bytes:
         raise TheoryLintError(f"the source has {n_bytes} bytes; a theory has at most {max_bytes}. Shorten it.")
-    for number, line in enumerate(re.split("\r\n|\r|\n", source), start=1):
-        for character in line:
+    for number, text in enumerate(re.split("\r\n|\r|\n", source), start=1):
+        for character in text:
             if unicodedata.category(character) in ("Cc", "Cf", "Co", "Zl", "Zp") and character != "\t":
                 raise TheoryLintError(
                     f"line {number} of the source holds the invisible character U+{ord(character):04X}; remove it."
@@ -85,7 +87,9 @@ def check_node(node: ast.AST) -> None:
             raise TheoryLintError(f"line {line_of(node)} imports {module!r}; {hint}.")
     for name in names:
         if name.startswith("__"):
-            raise TheoryLintError(f"line {line_of(node)} uses the name {name!r}; names starting with __ are not for theories.")
+            raise TheoryLintError(
+                f"line {line_of(node)} uses the name {name!r}; names starting with __ are not for theories."
+            )
 
 
 def line_of(node: ast.AST) -> int:

@@ -1,4 +1,4 @@
-"""Messages between the laboratory and the child that runs a theory: fixed lengths, JSON and raw arrays, never pickle."""
+"""Messages between the laboratory and a theory's process: fixed lengths, JSON and raw arrays, never pickle."""
 
 from __future__ import annotations
 

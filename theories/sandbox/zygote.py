@@ -1,8 +1,8 @@
 """The process that theories are forked from: NumPy is loaded, nothing of the laboratory is in its memory.
 
 It is started fresh by `theories.sandbox.client`, never forked from the laboratory, and does three things: fork a child
-on a pair of pipes, tell a child's processor time, and kill and reap a child. Standard input is the control socket. When that
-closes, everything ends.
+on a pair of pipes, tell a child's processor time, and kill and reap a child. Standard input is the control socket;
+when that closes, everything ends.
 """
 
 from __future__ import annotations
@@ -151,17 +151,13 @@ def serve() -> None:
         write_answer(failure(error), status=wire.FAILED)
         os._exit(0)
     write_answer({})
-    broadcasts: list[bool | None] = [None] * len(stimuli)
+    evaluators = [Evaluator(choose, trials, n_options) for trials in stimuli]
     while True:
         header, payload = read_request()
         parameters, _ = wire.arrays_from(header["parameters"], payload)
         try:
-            np.random.seed(0)  # noqa: NPY002 - the legacy state, so that it is the same in every call
-            answers = [
-                evaluate(choose, parameters, trials, n_options, broadcasts, index)
-                for index, trials in enumerate(stimuli)
-            ]
-            flag = {"broadcasts": all(known is not False for known in broadcasts)}
+            answers = [evaluator.probabilities(parameters) for evaluator in evaluators]
+            flag = {"broadcasts": all(evaluator.broadcasts is not False for evaluator in evaluators)}
             write_answer(flag, answers)
         except BaseException as error:
             write_answer(failure(error), status=wire.FAILED)
@@ -196,46 +192,64 @@ def load(source: str) -> Choose:
     return choose  # type: ignore[no-any-return]
 
 
-def evaluate(
-    choose: Choose,
-    parameters: Mapping[str, wire.AnyArray],
-    trials: Arguments,
-    n_options: int,
-    broadcasts: list[bool | None],
-    index: int,
-) -> wire.AnyArray:
-    """Probabilities ``(n_draws, n_trials, n_options)``, all draws at once if the theory can, else one at a time.
+class Evaluator:
+    """A theory on one set of stimuli; remembers whether the theory takes all draws at once."""
 
-    ``broadcasts[index]`` remembers whether it can. A first answer to several draws is believed only if the first and
-    the last draw, asked alone, say the same: arrays may line up by accident.
-    """
-    n_draws = len(next(iter(parameters.values())))
-    n_trials = len(next(iter(trials.values())))
+    def __init__(self, choose: Choose, trials: Arguments, n_options: int) -> None:
+        self.choose, self.trials, self.n_options = choose, trials, n_options
+        self.n_trials = len(next(iter(trials.values())))
+        self.broadcasts: bool | None = None
+        self.scalars = False
 
-    def ask(first: int, last: int) -> wire.AnyArray:
-        draws = Arguments({name: values[first:last, None] for name, values in parameters.items()})
-        with np.errstate(all="ignore"):
-            return shaped(choose(draws, trials, np), last - first, n_trials, n_options)
+    def probabilities(self, parameters: Mapping[str, wire.AnyArray]) -> wire.AnyArray:
+        """``(n_draws, n_trials, n_options)``, all draws at once if the theory can, else one at a time.
 
-    if n_draws == 1:
-        return ask(0, 1)
-    if broadcasts[index] is not False:
+        A first answer to several draws is believed only if the first and the last draw, asked alone, say the same:
+        arrays may line up by accident.
+        """
+        n_draws = len(next(iter(parameters.values())))
+        if n_draws == 1:
+            return self.alone(parameters, 0)
+        if self.broadcasts is not False:
+            try:
+                together = self.ask({name: values[:, None] for name, values in parameters.items()}, n_draws)
+                if self.broadcasts is None:
+                    self.broadcasts = all(
+                        np.allclose(together[draw], self.alone(parameters, draw)[0], 1e-6, 1e-9, equal_nan=True)
+                        for draw in (0, n_draws - 1)
+                    )
+                if self.broadcasts:
+                    return together
+            except MemoryError:
+                raise
+            except Exception:
+                pass  # one at a time it either works, or says what is wrong in simpler terms
+        alone = np.concatenate([self.alone(parameters, draw) for draw in range(n_draws)])
+        self.broadcasts = False
+        return alone
+
+    def alone(self, parameters: Mapping[str, wire.AnyArray], draw: int) -> wire.AnyArray:
+        """One draw, as arrays ``(1, 1)``; as plain numbers if the theory takes these only, as `float` and `math` do."""
+        if not self.scalars:
+            try:
+                return self.ask({name: values[draw : draw + 1, None] for name, values in parameters.items()}, 1)
+            except TypeError as error:
+                first = error
         try:
-            together = ask(0, n_draws)
-            if broadcasts[index] is None:
-                broadcasts[index] = all(
-                    np.allclose(together[draw], ask(draw, draw + 1)[0], 1e-6, 1e-9, equal_nan=True)
-                    for draw in (0, n_draws - 1)
-                )
-            if broadcasts[index]:
-                return together
-        except MemoryError:
-            raise
+            answer = self.ask({name: values[draw] for name, values in parameters.items()}, 1)
         except Exception:
-            pass  # one at a time it either works, or says what is wrong in simpler terms
-    alone = np.concatenate([ask(draw, draw + 1) for draw in range(n_draws)])
-    broadcasts[index] = False
-    return alone
+            if self.scalars:
+                raise
+            raise first from None
+        self.scalars, self.broadcasts = True, False
+        return answer
+
+    def ask(self, parameters: Mapping[str, Any], n_draws: int) -> wire.AnyArray:
+        """Call the theory once, with the global generator always in the same state."""
+        np.random.seed(0)  # noqa: NPY002
+        with np.errstate(all="ignore"):
+            answer = self.choose(Arguments(parameters), self.trials, np)
+        return shaped(answer, n_draws, self.n_trials, self.n_options)
 
 
 def shaped(answer: Any, n_draws: int, n_trials: int, n_options: int) -> wire.AnyArray:
@@ -261,7 +275,7 @@ def shaped(answer: Any, n_draws: int, n_trials: int, n_options: int) -> wire.Any
 
 def failure(error: BaseException) -> dict[str, Any]:
     """What went wrong, in words, and at which line of the source."""
-    kind = {MemoryError: "memory", ShapeError: "shape"}.get(type(error), "raised")
+    kind = "memory" if isinstance(error, MemoryError) else "shape" if isinstance(error, ShapeError) else "raised"
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == wire.SOURCE_NAME else None
     trace = error.__traceback__
     while trace:

@@ -1,0 +1,8 @@
+"""Published choices of people, by the name of the data set."""
+
+from experiments.archives.allais import READER as ALLAIS
+from experiments.archives.archive import ArchiveReader
+from experiments.archives.multiattribute_autocog import READER as MULTIATTRIBUTE_AUTOCOG
+from experiments.archives.risky_cpc18 import READER as RISKY_CPC18
+
+ARCHIVES: dict[str, ArchiveReader] = {reader.name: reader for reader in (MULTIATTRIBUTE_AUTOCOG, RISKY_CPC18, ALLAIS)}

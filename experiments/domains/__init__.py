@@ -1,0 +1,7 @@
+"""Kinds of tasks, by name."""
+
+from experiments.domains.multiattribute import MultiattributeDomain
+from experiments.domains.risky import RiskyDomain
+from experiments.task import Domain
+
+DOMAINS: dict[str, Domain] = {"multiattribute": MultiattributeDomain(), "risky": RiskyDomain()}

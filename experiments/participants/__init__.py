@@ -1,0 +1,7 @@
+"""Who answers, by the name of the source in a study file."""
+
+from experiments.participants.archival import ArchivalParticipants
+from experiments.participants.simulated import SimulatedParticipants
+from experiments.participants.source import ParticipantSource
+
+SOURCES: dict[str, type[ParticipantSource]] = {"simulated": SimulatedParticipants, "archival": ArchivalParticipants}

@@ -1,0 +1,236 @@
+"""People whose answers were published: a design asks for some of their trials, and gets those answers and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.design import design_to_json
+from experiments.errors import ArchiveExhaustedError, SourceError
+from experiments.participants.source import Recruitment, rng_of
+from experiments.preregistration import Preregistration, check_preregistered
+from experiments.task import Design, Offer, Trials
+from traces.digest import Digest, digest_of
+
+
+class ArchivalParticipants:
+    """Answers of archived experiments, released without replacement and only as preregistered.
+
+    What a person answered to one trial is released together, however often it was shown. Sealed trials are offered to
+    nobody; they are for the verdict.
+    """
+
+    def __init__(
+        self,
+        trials: Sequence[Trials],
+        *,
+        sealed_share: float = 0.0,
+        seed: int = 0,
+        sealed_rows: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
+        """Make a source.
+
+        Args:
+            trials: Archived experiments, each with a name of its own.
+            sealed_share: Share of all distinct trials that are sealed, spread evenly over the experiments. Trials that
+                are equal in several experiments are sealed in all of them or in none.
+            seed: Chooses the sealed trials, and the people where a design asks for fewer than there are.
+            sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
+
+        Raises:
+            SourceError: Two experiments have one name, or what is to be sealed makes no sense.
+        """
+        self.trials = {item.experiment: item for item in trials}
+        if len(self.trials) != len(trials):
+            raise SourceError("two archived experiments have the same name; give each a name of its own.")
+        self.seed = seed
+        if sealed_rows is None:
+            self._sealed = _choose_sealed(trials, sealed_share, seed)
+        else:
+            self._sealed = _given_sealed(self.trials, sealed_rows)
+        self._answered = {name: _answered(item) for name, item in self.trials.items()}
+        self._unused = {name: answered & ~self._sealed[name] for name, answered in self._answered.items()}
+        self._released: dict[Digest, NDArray[np.bool_]] = {}
+        self._keys: dict[Digest, Digest] = {}
+        self._recruited: dict[Digest, Design] = {}
+        self._closed: set[Digest] = set()
+
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+        """One offer for each experiment with unused answers to open trials."""
+        offers = []
+        for name, unused in self._unused.items():
+            rows = np.flatnonzero(unused.any(axis=0))
+            if len(rows) == 0:
+                continue
+            if len(rows) > n_most:
+                rows = np.sort(rng.choice(rows, size=n_most, replace=False))
+            trials = self.trials[name]
+            n_answers = (trials.counts.sum(axis=2) * unused)[:, rows].sum()
+            n_people = int(unused[:, rows].any(axis=1).sum())
+            offers.append(
+                Offer(
+                    archive=name,
+                    stimuli=trials.stimuli.take(rows),
+                    n_participants=max(round(n_answers / len(rows)), 1) if trials.pooled else n_people,
+                    # People may have seen different trials; the mean keeps a power check from counting too many.
+                    repetitions=1 if trials.pooled else max(round(n_answers / (n_people * len(rows))), 1),
+                    pooled=trials.pooled,
+                )
+            )
+        return offers
+
+    def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
+        """Release the answers to ``design``; see `ParticipantSource`."""
+        check_preregistered(preregistration, design)
+        digest = digest_of(design_to_json(design))
+        if key in self._recruited and self._recruited[key].name != design.name:
+            raise SourceError(f"the key {key[:8]} belongs to {self._recruited[key].name!r}, not to {design.name!r}.")
+        if self._keys.get(digest, key) != key:
+            raise ArchiveExhaustedError(f"the answers to {design.name!r} were released to another recruitment.")
+        self.mark_released(design)
+        self._keys[digest] = key
+        self._recruited[key] = design
+        trials, released = self.trials[design.archive], self._released[digest]
+        n_people = trials.n_people if trials.pooled else int(released.any(axis=1).sum())
+        return Recruitment(key, design.name, n_people)
+
+    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
+        """The released answers in one batch; see `ParticipantSource`."""
+        if recruitment.key in self._closed:
+            return []
+        if recruitment.key not in self._recruited:
+            raise SourceError(f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key.")
+        design = self._recruited[recruitment.key]
+        released = self._released[digest_of(design_to_json(design))]
+        return [_restrict(self.trials[design.archive], released, self._rows(design), design.name).to_json()]
+
+    def close(self, recruitment: Recruitment) -> None:
+        """Ask for no more; what was released stays released."""
+        self._closed.add(recruitment.key)
+
+    def mark_released(self, design: Design) -> None:
+        """Take the answers to ``design`` out of what is left; once only, however often it is noted.
+
+        Raises:
+            SourceError: The archive has no such experiment, or a trial is unknown, sealed or asked twice.
+            ArchiveExhaustedError: The answers to a trial are used up.
+        """
+        digest = digest_of(design_to_json(design))
+        if digest in self._released:
+            return
+        rows = self._rows(design)
+        unused = self._unused[design.archive]
+        used_up = [place for place, row in enumerate(rows) if not unused[:, row].any()]
+        if used_up:
+            raise ArchiveExhaustedError(
+                f"{design.name}: {design.archive} has no unused answers to trial {used_up[0]} of the design"
+                + (f" and {len(used_up) - 1} others" if len(used_up) > 1 else "")
+                + ". Design the experiment from what the source offers now."
+            )
+        asked = np.zeros(unused.shape[1], dtype=bool)
+        asked[rows] = True
+        released = unused & asked
+        if not self.trials[design.archive].pooled:
+            people = rng_of(self.seed, "people", design.archive).permutation(len(unused))
+            most_first = people[np.argsort(-released[people].sum(axis=1), kind="stable")]
+            released[most_first[design.n_participants :]] = False
+        self._released[digest] = released
+        self._unused[design.archive] = unused & ~released
+
+    def sealed(self) -> Sequence[Trials]:
+        """The sealed trials with all their answers, by experiment. For the verdict only."""
+        found = []
+        for name, sealed in self._sealed.items():
+            rows = np.flatnonzero(sealed)
+            if len(rows):
+                found.append(_restrict(self.trials[name], self._answered[name] & sealed, rows.tolist(), name))
+        return found
+
+    def _rows(self, design: Design) -> list[int]:
+        """Row of each trial of the design in the archive."""
+        trials = self.trials.get(design.archive)
+        if trials is None:
+            raise SourceError(
+                f"{design.name}: there is no archived experiment {design.archive!r}, only {', '.join(self.trials)}."
+            )
+        row_of = {key: row for row, key in enumerate(trials.stimuli.keys)}
+        try:
+            rows = [row_of[key] for key in design.stimuli.keys]
+        except KeyError:
+            place = next(place for place, key in enumerate(design.stimuli.keys) if key not in row_of)
+            raise SourceError(
+                f"{design.name}: nobody in {design.archive} was asked trial {place} of the design. "
+                "Choose among the trials that the source offers."
+            ) from None
+        sealed = [place for place, row in enumerate(rows) if self._sealed[design.archive][row]]
+        if sealed:
+            raise SourceError(f"{design.name}: trial {sealed[0]} of the design is sealed until the verdict.")
+        if len(set(rows)) != len(rows):
+            raise SourceError(f"{design.name}: the design holds a trial twice; ask for repetitions instead.")
+        return rows
+
+
+def _answered(trials: Trials) -> NDArray[np.bool_]:
+    """``(n_participants, n_trials)`` whether a person answered a trial."""
+    return np.asarray(trials.counts.sum(axis=2) > 0)
+
+
+def _restrict(trials: Trials, wanted: NDArray[np.bool_], rows: Sequence[int], experiment: str) -> Trials:
+    """The answers at ``wanted``, ``(n_participants, n_trials)``, with the stimuli at ``rows``, people renumbered."""
+    place = np.full(len(trials.stimuli), -1)
+    place[list(rows)] = np.arange(len(rows))
+    keep = wanted[trials.participant, trials.trial]
+    people, participant = np.unique(trials.participant[keep], return_inverse=True)
+    return Trials(
+        experiment=experiment,
+        stimuli=trials.stimuli.take(rows),
+        participant=participant.astype(np.int64),
+        trial=place[trials.trial[keep]],
+        response=trials.response[keep],
+        count=trials.count[keep],
+        n_options=trials.n_options,
+        pooled=trials.pooled,
+        n_people=trials.n_people if trials.pooled else len(people),
+    )
+
+
+def _choose_sealed(trials: Sequence[Trials], share: float, seed: int) -> dict[str, NDArray[np.bool_]]:
+    """Seal ``share`` of the distinct trials at random, spread evenly; every experiment keeps an open trial."""
+    if not 0 <= share < 1:
+        raise SourceError(f"sealed_share={share}: give a share from 0 to below 1.")
+    rng = rng_of(seed, "sealed")
+    seen: set[bytes] = set()
+    own: list[list[bytes]] = []  # trials counted where they occur first
+    for item in trials:
+        own.append([key for key in dict.fromkeys(item.stimuli.keys) if key not in seen])
+        seen.update(own[-1])
+    exact = np.array([share * len(keys) for keys in own])
+    numbers = np.floor(exact).astype(int)
+    # Largest remainders make up the total; equal remainders are taken in random order.
+    order = rng.permutation(len(own))
+    order = order[np.argsort(-np.round(exact - numbers, 9)[order], kind="stable")]
+    numbers[order[: round(float(exact.sum())) - int(numbers.sum())]] += 1
+    sealed: set[bytes] = set()
+    for keys, number in zip(own, numbers, strict=True):
+        chosen = rng.permutation(len(keys))[: min(number, max(len(keys) - 1, 0))]
+        sealed.update(keys[place] for place in chosen)
+    for item in trials:
+        if sealed.issuperset(item.stimuli.keys):
+            sealed.discard(item.stimuli.keys[int(rng.integers(len(item.stimuli)))])
+    return {item.experiment: np.array([key in sealed for key in item.stimuli.keys], dtype=bool) for item in trials}
+
+
+def _given_sealed(
+    trials: Mapping[str, Trials], sealed_rows: Mapping[str, Sequence[int]]
+) -> dict[str, NDArray[np.bool_]]:
+    sealed = {name: np.zeros(len(item.stimuli), dtype=bool) for name, item in trials.items()}
+    for name, rows in sealed_rows.items():
+        if name not in sealed:
+            raise SourceError(f"sealed_rows names {name!r}, which the archive does not have.")
+        if any(not 0 <= row < len(sealed[name]) for row in rows):
+            raise SourceError(f"sealed_rows of {name!r} go beyond its {len(sealed[name])} trials.")
+        sealed[name][list(rows)] = True
+    return sealed

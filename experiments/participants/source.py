@@ -1,0 +1,61 @@
+"""Who answers: the contract of every participant source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from experiments.preregistration import Preregistration
+from experiments.task import Design, Offer
+from traces.digest import Digest, digest_of
+
+
+@dataclass(frozen=True)
+class Recruitment:
+    """People who were asked for."""
+
+    key: Digest
+    """Of the step that asked; asking again with it changes nothing."""
+    experiment: str
+    n_participants: int
+    """People who will answer."""
+
+
+class ParticipantSource(Protocol):
+    """People who can be asked: simulated, archived, or real.
+
+    A source made anew knows nothing of what an earlier process asked. Tell it with `mark_released`, in the order of
+    the trace, and ask again with the same key for a recruitment that is still open.
+    """
+
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+        """What can be asked: at most ``n_most`` stimuli in each offer; nothing when no answers are left."""
+
+    def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
+        """Ask for the people that ``design`` needs; asked twice with one key, they come once.
+
+        Raises:
+            PreregistrationError: ``preregistration`` is missing or freezes another design.
+            SourceError: The source cannot ask this; `ArchiveExhaustedError` when its answers are used up.
+        """
+
+    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
+        """Batches that have arrived, each a `Trials.to_json`, for the inbox; the same ones again until closed.
+
+        Raises:
+            SourceError: The recruitment is not known here.
+        """
+
+    def close(self, recruitment: Recruitment) -> None:
+        """Ask for no more; closing twice changes nothing."""
+
+    def mark_released(self, design: Design) -> None:
+        """Take note that the answers to ``design`` are in the trace; noting it twice changes nothing."""
+
+
+def rng_of(seed: int, *names: str) -> np.random.Generator:
+    """A generator that depends on the seed and the names alone."""
+    return np.random.default_rng(int(digest_of({"seed": seed, "names": list(names)}), 16))

@@ -1,0 +1,305 @@
+"""How often the planned sample would name the right theory: simulated recovery of every rival.
+
+People are drawn from one theory, all rivals are scored on their answers, and the rule that declares a winner in the
+real analysis is applied: the mean paired difference exceeds two standard errors, clustered by participant. Where an
+archive holds pooled counts only, the unit is the trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.design import TINY, ShapeError, check_rivals, log_predictive_of, simulate_counts
+from experiments.errors import DesignError
+
+Array = NDArray[np.float64]
+Pair = tuple[int, int]
+N_ERRORS = 2.0
+"""Standard errors by which the winner must lead."""
+
+
+@dataclass(frozen=True)
+class PowerTable:
+    """How often each theory is recovered against each rival when it generated the answers."""
+
+    n_recovered: NDArray[np.int64]
+    """``(n_theories, n_theories)`` samples in which the row, being true, won against the column."""
+    effect: Array
+    """``(n_theories, n_theories)`` a unit's mean paired difference divided by its standard deviation."""
+    n_simulations: int
+    n_units: int
+    """Participants, or trials when pooled."""
+    pooled: bool = False
+
+    @property
+    def power(self) -> Array:
+        """``(n_theories, n_theories)`` share of samples in which the row won against the column; NaN for itself."""
+        power = self.n_recovered / self.n_simulations
+        np.fill_diagonal(power, np.nan)
+        return power
+
+    def interval(self, true: int, rival: int) -> tuple[float, float]:
+        """95% Wilson interval of one power."""
+        return wilson_interval(int(self.n_recovered[true, rival]), self.n_simulations)
+
+    def weaker(self, pair: Pair) -> Pair:
+        """The true theory and its rival in the direction that is harder to tell."""
+        first, second = pair
+        return (first, second) if self.n_recovered[pair] <= self.n_recovered[second, first] else (second, first)
+
+    def separates(self, pair: Pair, power: float = 0.9) -> bool:
+        """Whether a pair is told apart with ``power``, whichever of the two is true."""
+        return bool(self.power[self.weaker(pair)] >= power)
+
+    def n_needed(self, pair: Pair, power: float = 0.9) -> int | None:
+        """Units that would tell a pair apart, by the normal approximation; None when more would not help."""
+        effect = float(self.effect[self.weaker(pair)])
+        if effect <= 1e-6:
+            return None
+        return max(2, ceil(((N_ERRORS + NormalDist().inv_cdf(power)) / effect) ** 2))
+
+
+@dataclass(frozen=True)
+class DesignVerdict:
+    """Whether a design is worth its participants."""
+
+    accepted: bool
+    separable: tuple[Pair, ...]
+    """Open pairs that the design tells apart."""
+    indistinguishable: tuple[Pair, ...]
+    """Open pairs that this sample cannot separate; they are carried as ties."""
+    reason: str
+    """For the journal: the pairs with their power, and what would help."""
+
+
+def recovery_power(
+    probabilities: Sequence[Array],
+    repetitions: int,
+    n_participants: int,
+    rng: np.random.Generator,
+    *,
+    n_simulations: int = 200,
+    log_weights: Sequence[Array] | None = None,
+    pooled: bool = False,
+    n_answers: Array | None = None,
+) -> PowerTable:
+    """Power to recover each rival against each other one.
+
+    Args:
+        probabilities: Per rival ``(n_draws, n_trials, n_options)``.
+        repetitions: Presentations of each trial to each person.
+        n_participants: People in each simulated sample.
+        rng: Source of the people and their answers.
+        n_simulations: Simulated samples per true theory.
+        log_weights: Per rival ``(n_draws,)`` normalised log weights of the draws; equal when None.
+        pooled: Only counts per trial come back: the unit is the trial, answered by the people's mean.
+        n_answers: ``(n_trials,)`` answers to each trial when pooled; ``n_participants * repetitions`` when None.
+
+    Raises:
+        ShapeError: The rivals' arrays disagree.
+        DesignError: There are fewer than two rivals, or nobody is asked.
+    """
+    weights = _check(probabilities, log_weights, repetitions, n_participants, n_simulations)
+    if not pooled:
+        people = _simulate(probabilities, weights, repetitions, n_participants, rng, n_simulations)
+        return _table(people, np.ones(n_participants))
+    n_trials = probabilities[0].shape[1]
+    n = np.full(n_trials, n_participants * repetitions) if n_answers is None else np.asarray(n_answers, dtype=np.int64)
+    if n.shape != (n_trials,):
+        raise ShapeError(f"n_answers has shape {n.shape}; give one number for each of the {n_trials} trials.")
+    means = [np.einsum("d,dto->to", w, p) for w, p in zip(weights, probabilities, strict=True)]
+    log_means = np.log(np.maximum(means, TINY))
+    differences: dict[Pair, Array] = {}
+    for true, mean in enumerate(means):
+        p = np.broadcast_to(mean / mean.sum(axis=-1, keepdims=True), (n_simulations, *mean.shape))
+        scores = np.einsum("sto,uto->ust", rng.multinomial(n, p).astype(np.float64), log_means)
+        differences |= {(true, rival): scores[true] - scores[rival] for rival in _others(true, len(means))}
+    return _table(differences, n.astype(np.float64), pooled=True)
+
+
+def find_n_participants(
+    probabilities: Sequence[Array],
+    repetitions: int,
+    rng: np.random.Generator,
+    *,
+    most: int,
+    power: float = 0.9,
+    least: int = 2,
+    pairs: Iterable[Pair] | None = None,
+    n_simulations: int = 200,
+    log_weights: Sequence[Array] | None = None,
+) -> PowerTable:
+    """The power of the smallest sample that tells apart every pair that ``most`` people tell apart.
+
+    The samples of all sizes are the first people of the same simulated ones, and the size is such that no larger one
+    up to ``most`` falls below the power, so that chance does not pick a lucky size.
+
+    Args:
+        probabilities, repetitions, rng, n_simulations, log_weights: As for `recovery_power`.
+        most: People that can be afforded.
+        power: Required in both directions of a pair.
+        least: Smallest sample to consider.
+        pairs: Pairs that matter; all when None.
+
+    Returns:
+        The power at the size found, or at ``most`` where no pair can be told apart; ``n_units`` is the size.
+
+    Raises:
+        ShapeError: The rivals' arrays disagree.
+        DesignError: There are fewer than two rivals, or the sizes make no sense.
+    """
+    if not 2 <= least <= most:
+        raise DesignError(f"a sample of {least} to {most} participants: at least 2 are needed for a standard error.")
+    weights = _check(probabilities, log_weights, repetitions, most, n_simulations)
+    differences = _simulate(probabilities, weights, repetitions, most, rng, n_simulations)
+    sizes = []
+    for first, second in _pairs(len(probabilities), pairs):
+        both = [_recovered_by_size(differences[pair]).mean(axis=0) for pair in ((first, second), (second, first))]
+        enough = np.minimum(*both) >= power  # for samples of 1, 2, ... people
+        if enough[-1]:
+            sizes.append(int(np.flatnonzero(~enough)[-1]) + 2)  # a single person is never enough
+    n = max([least, *sizes]) if sizes else most
+    return _table({pair: values[:, :n] for pair, values in differences.items()}, np.ones(n))
+
+
+def judge_design(
+    table: PowerTable, open_pairs: Iterable[Pair] | None, *, names: Sequence[str], required: float = 0.9
+) -> DesignVerdict:
+    """Accept a design that tells at least one open pair apart; otherwise refuse it and say why.
+
+    Args:
+        table: Power of the design.
+        open_pairs: Pairs among the leaders that data have not settled; all when None.
+        names: Of the rivals, by index.
+        required: Power, in both directions of a pair.
+    """
+    pairs = _pairs(len(names), open_pairs)
+    if not pairs:
+        return DesignVerdict(False, (), (), "Refused: no pair of leading theories is open, so there is nothing to ask.")
+    separable = tuple(pair for pair in pairs if table.separates(pair, required))
+    closed = tuple(pair for pair in pairs if pair not in separable)
+    sample = f"{table.n_units} {'trials' if table.pooled else 'participants'}"
+    ties = "; ".join(_why_not(table, pair, names, required) for pair in closed)
+    if not separable:
+        return DesignVerdict(
+            False, (), closed, f"Refused: {sample} tell no open pair apart with power {required:.2f}: {ties}."
+        )
+    told = "; ".join(f"{names[a]} and {names[b]} (power {table.power[table.weaker((a, b))]:.2f})" for a, b in separable)
+    reason = f"Accepted: {sample} tell apart {told}." + (f" Carried as ties: {ties}." if ties else "")
+    return DesignVerdict(True, separable, closed, reason)
+
+
+def wilson_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Score interval of a proportion.
+
+    References:
+        Wilson (1927), Journal of the American Statistical Association 22, 209-212.
+    """
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    p = n_successes / n
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: float) -> str:
+    true, rival = table.weaker(pair)
+    low, high = table.interval(true, rival)
+    what = (
+        f"when {names[true]} is true it beats {names[rival]} in {table.power[true, rival]:.2f} of simulated samples "
+        f"({low:.2f} to {high:.2f})"
+    )
+    unit = "trials" if table.pooled else "participants"
+    needed = table.n_needed(pair, required)
+    if needed is None or needed > 100_000:
+        return f"{what}; more {unit} would not help, only trials on which the two predict different choices"
+    if needed <= table.n_units:
+        return f"{what}; somewhat more {unit} would help, or trials on which the two differ more"
+    return f"{what}; about {needed} {unit} would give {required:.2f}, or trials on which the two differ more"
+
+
+def _check(
+    probabilities: Sequence[Array],
+    log_weights: Sequence[Array] | None,
+    repetitions: int,
+    n_participants: int,
+    n_simulations: int,
+) -> tuple[Array, ...]:
+    if len(probabilities) < 2:
+        raise DesignError(f"power needs at least two rivals, not {len(probabilities)}. Add a theory to the pool.")
+    if min(repetitions, n_participants, n_simulations) < 1:
+        raise DesignError(
+            f"repetitions={repetitions}, n_participants={n_participants}, n_simulations={n_simulations}: "
+            "each is at least 1."
+        )
+    return check_rivals(probabilities, log_weights)
+
+
+def _pairs(n_theories: int, pairs: Iterable[Pair] | None) -> list[Pair]:
+    """Pairs with the lower index first, each once."""
+    wanted = combinations(range(n_theories), 2) if pairs is None else pairs
+    return sorted({(min(pair), max(pair)) for pair in wanted})
+
+
+def _others(theory: int, n_theories: int) -> list[int]:
+    return [other for other in range(n_theories) if other != theory]
+
+
+def _simulate(
+    probabilities: Sequence[Array],
+    weights: Sequence[Array],
+    repetitions: int,
+    n_participants: int,
+    rng: np.random.Generator,
+    n_simulations: int,
+) -> dict[Pair, Array]:
+    """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory, in nats."""
+    differences: dict[Pair, Array] = {}
+    for true in range(len(probabilities)):
+        n_people = n_simulations * n_participants
+        counts = simulate_counts(probabilities[true], n_people, repetitions, rng, weights[true])
+        scores = [
+            log_predictive_of(p, counts, w).reshape(n_simulations, n_participants)
+            for p, w in zip(probabilities, weights, strict=True)
+        ]
+        differences |= {(true, rival): scores[true] - scores[rival] for rival in _others(true, len(scores))}
+    return differences
+
+
+def _table(differences: dict[Pair, Array], sizes: Array, *, pooled: bool = False) -> PowerTable:
+    n_theories = 1 + max(true for true, _ in differences)
+    n_recovered = np.zeros((n_theories, n_theories), dtype=np.int64)
+    effect = np.full((n_theories, n_theories), np.nan)
+    for pair, values in differences.items():
+        n_recovered[pair] = _recovered(values, sizes).sum()
+        spread = values.std()
+        effect[pair] = values.mean() / spread if spread > 0 else 0.0
+    return PowerTable(n_recovered, effect, n_simulations=len(values), n_units=len(sizes), pooled=pooled)
+
+
+def _recovered(differences: Array, sizes: Array) -> NDArray[np.bool_]:
+    """Whether each sample, ``(n_simulations, n_units)``, names the true theory: a ratio of sums and its error."""
+    n_units, size = len(sizes), sizes.sum()
+    value = differences.sum(axis=1) / size
+    if n_units < 2:
+        return np.zeros(len(differences), dtype=bool)
+    residual = differences - value[:, None] * sizes
+    error = np.sqrt(n_units / (n_units - 1) * (residual**2).sum(axis=1)) / size
+    return np.asarray(value > N_ERRORS * error)
+
+
+def _recovered_by_size(differences: Array) -> NDArray[np.bool_]:
+    """``(n_simulations, n_units)`` whether the first 1, 2, ... units name the true theory."""
+    n = np.arange(1, differences.shape[1] + 1)
+    mean = np.cumsum(differences, axis=1) / n
+    squares = np.maximum(np.cumsum(differences**2, axis=1) - n * mean**2, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(squares / (n - 1) / n)
+    return np.asarray((mean > N_ERRORS * error) & (n > 1))

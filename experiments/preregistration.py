@@ -1,0 +1,122 @@
+"""What is frozen before anybody is asked: the rivals' predictions, the exclusion rules and the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from experiments.design import design_to_json
+from experiments.errors import PreregistrationError
+from experiments.record import PairPower
+from experiments.task import Design
+from traces.digest import Digest, digest_of
+from traces.record import Record
+
+
+class Preregistration(Record):
+    """Frozen predictions and analysis of one experiment. Nothing is collected without it."""
+
+    kind: Literal["preregistration"] = "preregistration"
+    version: Literal[1] = 1
+    experiment: str
+    """Name of the design, unique in its campaign."""
+    design: Digest
+    """Artifact that holds the design."""
+    design_summary: str = ""
+    """The design in words."""
+    rivals: Mapping[Digest, str]
+    """Names of the theories whose predictions are frozen, by their digest."""
+    predictions: Digest
+    """Artifact with each theory's population weights and predicted choice proportions."""
+    n_draws: int
+    """Draws of each theory's declared population that the weights refer to."""
+    n_participants: int
+    exclusion_rules: tuple[str, ...] = ()
+    """Each rule in words; no rule means that every answer counts."""
+    powers: tuple[PairPower, ...] = ()
+    """How well the planned sample tells the leading rivals apart, by simulation."""
+    analysis: str
+    """How the answers will decide between the theories."""
+    stopping_rule: str
+    """When collection ends."""
+
+    def to_markdown(self) -> str:
+        """The preregistration as a page for people."""
+        name = {digest: _cell(text) for digest, text in self.rivals.items()}
+        rules = [f"- {rule}" for rule in self.exclusion_rules] or ["None: every answer counts."]
+        powers = [
+            f"| {name.get(line.first, line.first[:8])} | {name.get(line.second, line.second[:8])} "
+            f"| {line.power_first:.2f} | {line.power_second:.2f} | {'yes' if line.separable else 'no'} |"
+            for line in self.powers
+        ]
+        table = [
+            "| first | second | power if first is true | if second is true | told apart |",
+            "|---|---|---|---|---|",
+        ]
+        return "\n".join(
+            [
+                f"# Preregistration: {self.experiment}",
+                "",
+                *([self.design_summary, ""] if self.design_summary else []),
+                f"Design: `{self.design}`  ",
+                f"Predictions: `{self.predictions}` ({self.n_draws} draws per theory)",
+                "",
+                "## Theories",
+                "",
+                *(f"- {text} (`{digest[:12]}`)" for digest, text in name.items()),
+                "",
+                "## Sample",
+                "",
+                f"{self.n_participants} participants. Stopping rule: {self.stopping_rule}",
+                "",
+                "## Exclusions",
+                "",
+                *rules,
+                "",
+                "## Analysis",
+                "",
+                self.analysis,
+                "",
+                "## Planned power",
+                "",
+                *([*table, *powers] if powers else ["No pair of rivals was simulated."]),
+                "",
+            ]
+        )
+
+
+def check_preregistered(preregistration: Preregistration | None, design: Design) -> None:
+    """Refuse to ask people anything that was not preregistered.
+
+    Raises:
+        PreregistrationError: There is no preregistration, or it freezes another design.
+    """
+    if not isinstance(preregistration, Preregistration):
+        raise PreregistrationError(
+            f"experiment {design.name!r} has no preregistration; freeze the rivals' predictions before asking anybody."
+        )
+    digest = digest_of(design_to_json(design))
+    if preregistration.experiment != design.name or preregistration.design != digest:
+        raise PreregistrationError(
+            f"the preregistration of {preregistration.experiment!r} freezes the design {preregistration.design[:8]}, "
+            f"not {digest[:8]} of {design.name!r}. Preregister this design, or collect with the one that was."
+        )
+    if preregistration.n_participants != design.n_participants:
+        raise PreregistrationError(
+            f"the preregistration of {design.name!r} plans {preregistration.n_participants} participants and its "
+            f"design {design.n_participants}. Preregister the number that will be asked."
+        )
+
+
+def summarise_design(design: Design) -> str:
+    """The design in a sentence."""
+    n_random = len(design.random_coverage)
+    where = f"published answers from {design.archive!r}" if design.archive else "new people"
+    return (
+        f"{len(design.stimuli)} distinct trials ({n_random} of them random), each shown {design.repetitions} "
+        f"time{'' if design.repetitions == 1 else 's'} to each of {design.n_participants} participants ({where})."
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

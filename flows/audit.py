@@ -1,0 +1,174 @@
+"""Audit: is the trace whole, was everything done in the promised order, and do the numbers come out again?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from experiments.preregistration import Preregistration
+from experiments.record import Recruited, TrialsCollected
+from experiments.task import Trials
+from flows.errors import RunMissingError
+from flows.record import RECORD_TYPES, FoldFinished
+from theories.errors import TheoryError
+from theories.laboratory import Laboratory
+from theories.record import TheoryChecked, TheoryScored
+from theories.score import Evidence, log_predictive
+from theories.theory import TheoryProgram, read_program
+from traces.errors import TraceError
+from traces.journal import INTENT
+from traces.record import Record
+from traces.step import JOURNAL_FILE, Recorded, Trace
+from traces.validity import Validity
+from traces.verify import verify
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of an audit."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings on a run and on the runs of its folds."""
+
+    folder: Path
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every finding passed."""
+        return all(finding.passed for finding in self.findings)
+
+
+def audit(folder: Path, *, recompute: bool = True, n_workers: int = 2) -> Audit:
+    """Check a run: chain and artifacts, the order of things, validity, and every score anew.
+
+    Args:
+        folder: Of the run.
+        recompute: Run every scored theory again in the sandbox and compare.
+        n_workers: Theories that run at the same time.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    if not (folder / JOURNAL_FILE).exists():
+        raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
+    report = verify(folder, RECORD_TYPES)
+    findings = [Finding(check.name, check.ok, check.detail) for check in report.checks]
+    if not report.ok:
+        return Audit(folder, tuple(findings))
+    try:
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            events = [event for event in trace.journal.events() if event.kind != INTENT]
+            records = [trace.read(event) for event in events]
+            findings += _order(records)
+            validity = Validity(trace.journal.events(), roots=trace.artifacts.has)
+            stale = [event for event in events if not validity.valid(event.record_digest)]
+            findings.append(
+                Finding(
+                    "validity",
+                    not stale,
+                    "every record rests on valid records"
+                    if not stale
+                    else f"{len(stale)} records rest on tombstoned ones, first: {stale[0].kind} "
+                    f"(record {stale[0].seq})",
+                )
+            )
+            if recompute:
+                with Laboratory(n_workers) as laboratory:
+                    findings.append(_recompute(trace, records, laboratory))
+            folds = [item.record for item in records if isinstance(item.record, FoldFinished)]
+    except TraceError as error:
+        return Audit(folder, (*findings, Finding("reading", False, str(error))))
+    for fold in folds:
+        below = audit(folder / fold.run, recompute=recompute, n_workers=n_workers)
+        wrong = [finding for finding in below.findings if not finding.passed]
+        findings.append(
+            Finding(
+                f"fold {fold.fold + 1}",
+                not wrong,
+                wrong[0].detail if wrong else f"its own run passes {len(below.findings)} checks",
+            )
+        )
+    return Audit(folder, tuple(findings))
+
+
+def _order(records: list[Recorded[Record]]) -> Iterator[Finding]:
+    """Preregistration before recruitment before data before score, for every experiment."""
+    place = {item.digest: number for number, item in enumerate(records)}
+    wrong: list[str] = []
+    frozen: dict[str, int] = {}
+    asked: dict[str, int] = {}
+    collected: dict[str, int] = {}
+    preregistered: dict[str, frozenset[str]] = {}
+    n_scores = n_frozen = 0
+    for item in records:
+        record, here = item.record, place[item.digest]
+        match record:
+            case Preregistration():
+                frozen[record.experiment] = here
+                preregistered[record.experiment] = frozenset(record.rivals)
+            case Recruited():
+                asked[record.experiment] = here
+                if record.experiment not in frozen:
+                    wrong.append(f"people were asked for {record.experiment} before it was preregistered")
+            case TrialsCollected():
+                collected[record.experiment] = here
+                if record.experiment not in asked or place.get(record.preregistration, here) >= here:
+                    wrong.append(f"answers to {record.experiment} came before its preregistration or recruitment")
+            case TheoryScored():
+                n_scores += 1
+                n_frozen += record.learned is not None
+                if record.experiment not in collected:
+                    wrong.append(f"{record.theory[:8]} was scored on {record.experiment} before its answers came")
+                if record.learned is not None and record.theory not in preregistered.get(record.experiment, ()):
+                    wrong.append(
+                        f"{record.theory[:8]} has a prequential score on {record.experiment} without "
+                        "predictions frozen for it"
+                    )
+    yield Finding(
+        "order",
+        not wrong,
+        wrong[0]
+        if wrong
+        else f"{len(collected)} experiments: preregistered, then recruited, then collected, then scored",
+    )
+    yield Finding("prequential", not wrong, f"{n_frozen} of {n_scores} scores use predictions frozen before the data")
+
+
+def _recompute(trace: Trace, records: list[Recorded[Record]], laboratory: Laboratory) -> Finding:
+    """Run every scored theory on its answers again; scores must come out the same."""
+    checked = {item.record.theory: item.record for item in records if isinstance(item.record, TheoryChecked)}
+    n_scores, worst = 0, 0.0
+    for item in records:
+        record = item.record
+        if not isinstance(record, TheoryScored):
+            continue
+        known = checked[record.theory]
+        program = TheoryProgram(trace.artifacts.get(record.theory).decode(), known.author, known.parents)
+        trials = Trials.from_json(trace.artifacts.get_json(record.trials))
+        try:
+            (answer,) = laboratory.answers(read_program(program), [trials.stimuli], record.n_draws, trials.n_options)
+        except TheoryError as error:
+            return Finding("recomputation", False, f"{known.name} on {record.experiment}: {error}")
+        again = log_predictive(Evidence(trials, answer)).log_predictive
+        gap = float(np.max(np.abs(again - np.asarray(record.declared.log_predictive)), initial=0.0))
+        worst, n_scores = max(worst, gap), n_scores + 1
+        if gap > 1e-6:
+            return Finding(
+                "recomputation",
+                False,
+                f"{known.name} ({record.theory[:8]}) on {record.experiment}: the "
+                f"recorded score differs from the recomputed one by {gap:.3g} nats",
+            )
+    return Finding(
+        "recomputation", True, f"{n_scores} scores recomputed in the sandbox; largest difference {worst:.1g}"
+    )

@@ -1,0 +1,499 @@
+"""What carries a campaign: Prefect, or plain asyncio. The only module that imports Prefect, and only when asked to.
+
+Stages are plain asynchronous functions with our own decorators::
+
+    @flow(name="cycle")
+    async def run_cycle(run: Run, cycle: int) -> ...: ...
+
+    @task(name="score")
+    async def score(run: Run, cycle: int) -> ...: ...
+
+    result = execute("prefect", run_cycle, run, 1, on_wait=progress.waiting)
+
+With the engine ``none`` a decorated function is what it was. With ``prefect`` every call is a flow run or task run that
+shows up in Prefect. Prefect gets a function without arguments: it never inspects, hashes or stores what a stage is given
+or returns, because the trace decides what is reused and what is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import functools
+import importlib.util
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, Literal, ParamSpec, TypeVar
+
+from flows.errors import EngineError, TerminatedError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+EngineName = Literal["prefect", "none"]
+
+STARTUP_TIMEOUT_S = 180.0
+"""Longest wait for Prefect's own server; slow disks and busy machines need a minute."""
+_STOP_S = 2.0
+
+_engine: ContextVar[EngineName] = ContextVar("engine", default="none")
+_call: ContextVar[_Call] = ContextVar("call")
+
+
+class _Call:
+    """One call of a decorated function on its way through Prefect, which sees neither arguments nor result."""
+
+    def __init__(self, run: Callable[[], Awaitable[Any]], label: str) -> None:
+        self.run, self.label = run, label
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+def flow(*, name: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+    """Make an asynchronous function a flow: a whole that consists of tasks."""
+    return _decorator("flow", name)
+
+
+def task(*, name: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+    """Make an asynchronous function a task: a part of a flow."""
+    return _decorator("task", name)
+
+
+def current_engine() -> EngineName:
+    """The engine that carries the code that asks."""
+    return _engine.get()
+
+
+def _decorator(
+    kind: Literal["flow", "task"], name: str
+) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+        @functools.wraps(function)
+        async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if _engine.get() == "none":
+                return await function(*args, **kwargs)
+            numbers = [str(value) for value in (*args, *kwargs.values()) if type(value) is int]
+            pending = _Call(functools.partial(function, *args, **kwargs), " ".join([name, *numbers]))
+            token = _call.set(pending)
+            try:
+                await _prefect_object(kind, name)()
+            except Exception as error:
+                # Prefect may wrap what a stage raised; its caller must see the very same exception.
+                if pending.error is not None:
+                    raise pending.error from pending.error.__cause__
+                raise EngineError(
+                    f"Prefect could not run the {kind} {name!r}: {error}. Try `--engine none`."
+                ) from error
+            finally:
+                _call.reset(token)
+            result: R = pending.result
+            return result
+
+        return call
+
+    return decorate
+
+
+@functools.cache
+def _prefect_object(kind: Literal["flow", "task"], name: str) -> Callable[[], Awaitable[None]]:
+    import prefect
+    from prefect.cache_policies import NO_CACHE
+
+    def label() -> str:
+        return _call.get().label
+
+    async def body() -> None:
+        call = _call.get()
+        if kind == "flow":
+            _reinstall_handlers()
+        try:
+            call.result = await call.run()
+        except BaseException as error:
+            call.error = error
+            raise
+
+    if kind == "flow":
+        return prefect.flow(
+            name=name, flow_run_name=label, retries=0, persist_result=False, validate_parameters=False, log_prints=False
+        )(body)
+    return prefect.task(
+        name=name, task_run_name=label, retries=0, persist_result=False, cache_policy=NO_CACHE, log_prints=False
+    )(body)
+
+
+def warm_up(engine: EngineName = "prefect") -> None:
+    """Begin to start Prefect and its server in the background, so that other preparations overlap with it.
+
+    Calling it is never necessary, and calling it again does nothing. `execute` uses what was started; without an
+    `execute` everything ends with the process.
+
+    Raises:
+        EngineError: Prefect is not installed.
+    """
+    global _session
+    if engine == "prefect" and _session is None:
+        _session = _Session()
+        atexit.register(_session.stop)
+
+
+def cool_down() -> None:
+    """End what `warm_up` started, when nothing will be executed after all."""
+    global _session
+    if _session is not None:
+        session, _session = _session, None
+        atexit.unregister(session.stop)
+        session.stop()
+
+
+def execute(
+    engine: EngineName,
+    function: Callable[..., Awaitable[R]],
+    *args: Any,
+    on_wait: Callable[[str], None] | None = None,
+) -> R:
+    """Run an asynchronous function to its end, as Prefect flows and tasks or as plain asyncio.
+
+    Args:
+        engine: What carries the decorated functions that are called.
+        function: Usually a function decorated with `flow`.
+        args: Its arguments; never shown to Prefect.
+        on_wait: Told what is being waited for.
+
+    Raises:
+        EngineError: Prefect is not installed, or its server does not come up.
+        KeyboardInterrupt: Ctrl-C; the work is cancelled first. Threads that work on a step are left to themselves.
+        TerminatedError: The same for SIGTERM.
+        Exception: Whatever ``function`` raises, unchanged.
+    """
+    if engine == "none":
+        return _run("none", function, args)
+    warm_up(engine)
+    session = _session
+    assert session is not None
+    try:
+        session.wait(on_wait or (lambda text: None))
+        with session.settings():
+            try:
+                return _run("prefect", function, args)
+            finally:
+                session.drain()
+    finally:
+        cool_down()
+
+
+# -- running ---------------------------------------------------------------------------------------------------------
+
+
+class _Interrupts:
+    """Turns the first Ctrl-C or SIGTERM into a cancellation of the main task."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._cancel: Callable[[], object] = lambda: None
+        self._previous: dict[int, Any] = {}
+
+    def attach(self, loop: asyncio.AbstractEventLoop, main: asyncio.Task[Any]) -> None:
+        self._cancel = functools.partial(loop.call_soon_threadsafe, main.cancel)
+
+    def install(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous = signal.signal(number, self._handle)
+            self._previous.setdefault(number, previous)
+
+    def restore(self) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, previous if previous is not None else signal.SIG_DFL)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
+            raise self.error
+        self.received = number
+        self._cancel()
+
+    @property
+    def error(self) -> KeyboardInterrupt:
+        if self.received == signal.SIGTERM:
+            return TerminatedError("asked to end")
+        return KeyboardInterrupt()
+
+
+_interrupts: _Interrupts | None = None
+
+
+def _reinstall_handlers() -> None:
+    """Take SIGTERM back from Prefect, whose handler raises in the middle of the event loop."""
+    if _interrupts is not None and threading.current_thread() is threading.main_thread():
+        _interrupts.install()
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """Runs every call in a daemon thread, so that a long computation cannot hold up Ctrl-C or the end of the process."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # type: ignore[override]
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = function(*args, **kwargs)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        threading.Thread(target=work, name="step", daemon=True).start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Nothing to end: a call that is still running is left to itself."""
+
+
+def _run(engine: EngineName, function: Callable[..., Awaitable[R]], args: tuple[Any, ...]) -> R:
+    global _interrupts
+    interrupts = _Interrupts()
+
+    async def main() -> R:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(_DaemonThreads())
+        this = asyncio.current_task()
+        assert this is not None
+        interrupts.attach(loop, this)
+        if interrupts.received is not None:
+            raise asyncio.CancelledError
+        return await function(*args)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    token = _engine.set(engine)
+    before, _interrupts = _interrupts, interrupts
+    if in_main_thread:
+        interrupts.install()
+    try:
+        return asyncio.run(main())
+    except BaseException:
+        if interrupts.received is not None:
+            raise interrupts.error from None
+        raise
+    finally:
+        if in_main_thread:
+            interrupts.restore()
+        _interrupts = before
+        _engine.reset(token)
+
+
+# -- Prefect and its temporary server --------------------------------------------------------------------------------
+
+_QUIET = {
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_LOGGING_TO_API_ENABLED": "false",
+}
+_PRIVATE = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+}
+_TEMPORARY = {
+    "PREFECT_UI_ENABLED": "0",
+    "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
+    "PREFECT__SERVER_EPHEMERAL": "1",
+    "PREFECT__SERVER_FINAL": "1",
+}
+
+
+class _Session:
+    """Prefect, imported, and a server to talk to: the configured one, or a temporary one of its own."""
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec("prefect") is None:
+            raise EngineError("Prefect is not installed. Install it, or run without it: `--engine none`.")
+        self._home: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._environment: dict[str, str | None] = {}
+        self._settings: dict[str, str] = {}
+        try:
+            if configured_server() is None:
+                self._begin_server()
+            else:
+                for name, value in {**_QUIET, **_PRIVATE}.items():
+                    if name not in os.environ and name != "PREFECT_LOGGING_TO_API_ENABLED":
+                        self._set(name, value)
+        except OSError as error:
+            self.stop()
+            raise EngineError(
+                f"cannot start Prefect's temporary server: {error.strerror or error}. "
+                "Free some space in the temporary folder, or run without Prefect: `--engine none`."
+            ) from error
+        self._importing = threading.Thread(target=self._import, name="import prefect", daemon=True)
+        self._importing.start()
+
+    def _set(self, name: str, value: str) -> None:
+        self._environment.setdefault(name, os.environ.get(name))
+        self._settings[name] = value
+        os.environ[name] = value
+
+    def _begin_server(self) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="lakatos-prefect-"))
+        for name, value in {**_QUIET, **_PRIVATE}.items():
+            self._set(name, os.environ.get(name, value))
+        if "PREFECT_HOME" not in os.environ:
+            self._set("PREFECT_HOME", str(self._home))
+            self._environment.setdefault("PREFECT_PROFILE", os.environ.pop("PREFECT_PROFILE", None))
+        # A proxy for the outside world must not be asked for a server on this machine.
+        for name in ("NO_PROXY", "no_proxy"):
+            self._environment.setdefault(name, os.environ.get(name))
+            os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _SERVER, str(Path(__file__).resolve().parent.parent),
+                 str(listener.fileno()), str(self._home)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=(self._home / "server.log").open("wb"),
+                pass_fds=[listener.fileno()], start_new_session=True,
+                env={**os.environ, **_TEMPORARY, "PYTHONUNBUFFERED": "1"},
+            )  # fmt: skip
+            port = listener.getsockname()[1]
+        self._set("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
+
+    def _import(self) -> None:
+        with contextlib.suppress(Exception):  # met again, and reported, in `settings`
+            import prefect.main
+
+    def wait(self, on_wait: Callable[[str], None]) -> None:
+        """Until Prefect is imported and its server answers."""
+        begun = time.monotonic()
+        while self._importing.is_alive():
+            on_wait("loading Prefect ...")
+            self._importing.join(0.2)
+        if self._process is None:
+            return
+        assert self._process.stdout is not None
+        while not select.select([self._process.stdout], [], [], 0.0)[0]:
+            on_wait("starting Prefect's temporary server ...")
+            if time.monotonic() - begun > STARTUP_TIMEOUT_S:
+                raise EngineError(
+                    f"Prefect's temporary server did not answer within {STARTUP_TIMEOUT_S:.0f} s. "
+                    "Run without Prefect: `--engine none`."
+                )
+            select.select([self._process.stdout], [], [], 0.2)
+        if os.read(self._process.stdout.fileno(), 64).strip() != b"ready":
+            raise EngineError(
+                f"Prefect's temporary server ended while it started: {self._last_words()} "
+                "Run without Prefect: `--engine none`."
+            )
+
+    def _last_words(self) -> str:
+        assert self._home is not None
+        with contextlib.suppress(OSError):
+            lines = (self._home / "server.log").read_text(errors="replace").strip().splitlines()
+            if lines:
+                return lines[-1][:300].rstrip(".") + "."
+        return "it left no message."
+
+    @contextlib.contextmanager
+    def settings(self) -> Iterator[None]:
+        """Prefect with our settings, also where it was imported earlier with others."""
+        try:
+            from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+            from prefect.settings.legacy import _get_settings_fields  # noqa: F401
+        except Exception as error:
+            raise EngineError(
+                f"Prefect cannot be imported: {type(error).__name__}: {error}. "
+                "Install the versions that the lock file names, or run without it: `--engine none`."
+            ) from error
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            yield
+
+    def drain(self) -> None:
+        """Let Prefect's background threads send what they have, while the server still listens."""
+
+    def stop(self) -> None:
+        """End the server and leave nothing behind."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(OSError):
+                process.terminate()
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self._environment.clear()
+
+
+_session: _Session | None = None
+
+
+def configured_server() -> str | None:
+    """Address of the Prefect server that the user has configured, by variable or profile; None without one."""
+    if address := os.environ.get("PREFECT_API_URL"):
+        return address
+    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
+    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
+    try:
+        stored = tomllib.loads(profiles.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    name = os.environ.get("PREFECT_PROFILE") or stored.get("active")
+    address = stored.get("profiles", {}).get(name, {}).get("PREFECT_API_URL")
+    return str(address) if address else None
+
+
+_SERVER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from flows.engine import serve_temporary
+serve_temporary(int(sys.argv[2]), sys.argv[3])
+"""
+
+
+def serve_temporary(listener: int, home: str) -> None:
+    """Be Prefect's temporary server, in a process of its own, until told to end or until the parent is gone.
+
+    Args:
+        listener: File descriptor of a listening socket.
+        home: Folder to remove when the parent is gone.
+    """
+
+    def watch(parent: IO[bytes]) -> None:
+        parent.read()
+        shutil.rmtree(home, ignore_errors=True)
+        os._exit(0)
+
+    threading.Thread(target=watch, args=[sys.stdin.buffer], daemon=True).start()
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                print("ready", flush=True)
+
+    config = uvicorn.Config(create_app, factory=True, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
+    Server(config).run(sockets=[socket.socket(fileno=listener)])

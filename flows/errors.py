@@ -1,0 +1,68 @@
+"""Errors of the loop and of the command line.
+
+FlowError                  exit code 1
+├── StudyError             the study file cannot be used (2)
+├── RunMissingError        there is no run in that folder (2)
+├── RunBusyError           another process is carrying this run on (3)
+├── BudgetError            the study asks for more than it may spend (4)
+├── EngineError            Prefect cannot be used, or its server did not come up (5)
+└── InstallationError      parts of another package stand in for parts of Lakatos (6)
+TerminatedError            the process was asked to end (143); a `KeyboardInterrupt`, not a `FlowError`
+
+Every message is one line: what was wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FlowError(Exception):
+    """Root of all errors of this package; the command line prints the message and ends with ``exit_code``."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+class StudyError(FlowError):
+    """The study file is missing, cannot be read, or says what a study cannot say."""
+
+    exit_code = 2
+
+
+class RunMissingError(FlowError):
+    """There is no run in that folder."""
+
+    exit_code = 2
+
+
+class RunBusyError(FlowError):
+    """Another process is carrying this run on."""
+
+    exit_code = 3
+
+
+class BudgetError(FlowError):
+    """The study asks for more than it may spend."""
+
+    exit_code = 4
+
+
+class EngineError(FlowError):
+    """Prefect cannot be used, or its server did not come up."""
+
+    exit_code = 5
+
+
+class InstallationError(FlowError):
+    """Parts of another package stand in for parts of Lakatos."""
+
+    exit_code = 6
+
+
+class TerminatedError(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM); handled like Ctrl-C by whoever does not tell the two apart."""
+
+    exit_code: ClassVar[int] = 143

@@ -1,0 +1,348 @@
+"""The command line. Every command is a function call too; see the functions named in each docstring."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.guard import check_packages
+
+check_packages()
+
+from rich.console import Console  # noqa: E402
+from rich.markup import escape  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+app = typer.Typer(
+    name="lakatos",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="A laboratory in which rival theories of human behaviour compete.\n\n"
+    "Start with [bold]lakatos demo[/bold]; then [bold]lakatos run studies/multiattribute-binary.toml --data "
+    "FOLDER[/bold] on people's published choices. A run lives in a folder of its own, can be stopped at any "
+    "time and goes on with [bold]lakatos resume[/bold].",
+)
+data_app = typer.Typer(no_args_is_help=True, help="Published data sets: what there is, where it comes from, fetch it.")
+app.add_typer(data_app, name="data")
+
+STUDIES = Path(__file__).resolve().parent.parent / "studies"
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="[bold]prefect[/bold] (with a temporary server of its own unless one is "
+        "configured) or [bold]none[/bold] (plain asyncio)."
+    ),
+]
+RunsFolder = Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")]
+DataFolder = Annotated[
+    Path | None, typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA")
+]
+RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default.")]
+Workers = Annotated[int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)]
+
+
+@app.command()
+def demo(
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
+    workers: Workers = 2,
+) -> None:
+    """Five cycles with simulated people who follow a hidden rule; then the report.
+
+    In Python: `flows.start.run_study(STUDIES / "demo.toml", ...)`.
+    """
+    _run_study(STUDIES / "demo.toml", None, engine, runs, None, seed, workers)
+
+
+@app.command()
+def run(
+    study: Annotated[Path, typer.Argument(help="A study file; studies/ has examples.")],
+    data: DataFolder = None,
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    name: Annotated[str | None, typer.Option(help="Name of the run; numbered after the study by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
+    workers: Workers = 2,
+) -> None:
+    """Run a study up to its verdict.
+
+    In Python: `flows.start.run_study(study, ...)`.
+    """
+    _run_study(study, data, engine, runs, name, seed, workers)
+
+
+@app.command()
+def resume(
+    run: RunName = "",
+    data: DataFolder = None,
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    workers: Workers = 2,
+) -> None:
+    """Go on with a run that was stopped, by whatever; what is recorded is never done again.
+
+    In Python: `flows.start.resume_run(folder, ...)`.
+    """
+    from flows.progress import choose_progress
+    from flows.start import resume_run
+
+    folder = _find(run, runs)
+    _carry(folder, lambda: resume_run(folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers))
+
+
+@app.command()
+def status(
+    run: Annotated[str, typer.Argument(help="A run; all of them by default.")] = "", runs: RunsFolder = Path("runs")
+) -> None:
+    """How far runs are, and how their rivals stand."""
+    from flows.run import read_state
+    from traces.step import JOURNAL_FILE
+
+    console = Console()
+    folders = (
+        [_find(run, runs)]
+        if run
+        else sorted((path.parent for path in runs.glob(f"*/{JOURNAL_FILE}")), key=lambda path: path.stat().st_mtime)
+    )
+    if not folders:
+        console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
+    for folder in folders:
+        state, trace = read_state(folder)
+        with trace:
+            cycles = state.config.stop.cycles if state.config else 0
+            how = "concluded" if state.concluded else f"cycle {len(state.cycles) + 1} of at most {cycles}"
+            console.print(
+                f"[bold]{escape(folder.name)}[/bold]  {how}  {len(state.collected)} experiments, "
+                f"{len(state.pool)} rivals, {trace.journal.head[0]} records"
+            )
+            if state.concluded:
+                console.print(f"  {escape(state.concluded.record.text)}")
+            if run:
+                console.print(_leaderboard(state))
+
+
+@app.command()
+def report(
+    run: RunName = "",
+    runs: RunsFolder = Path("runs"),
+    out: Annotated[Path | None, typer.Option(help="File to write; report.html in the run by default.")] = None,
+) -> None:
+    """Write the report: one HTML file that holds everything a reader needs.
+
+    In Python: `flows.report.write_report(folder)`.
+    """
+    from flows.report import write_report
+
+    Console().print(f"report: {escape(str(write_report(_find(run, runs), out)))}")
+
+
+@app.command()
+def audit(
+    run: RunName = "",
+    runs: RunsFolder = Path("runs"),
+    recompute: Annotated[bool, typer.Option(help="Run every theory again and compare the scores.")] = True,
+) -> None:
+    """Check a run: chain, artifacts, order, validity, and every score computed anew. Exit status 1 if anything fails.
+
+    In Python: `flows.audit.audit(folder)`.
+    """
+    from flows.audit import audit as audit_run
+
+    console = Console(soft_wrap=True)
+    found = audit_run(_find(run, runs), recompute=recompute)
+    for finding in found.findings:
+        mark = "[green]passed[/green]" if finding.passed else "[red]FAILED[/red]"
+        console.print(f"{mark}  {escape(finding.name)}: {escape(finding.detail)}")
+    console.print("the audit passes" if found.passed else "[red]the audit fails[/red]")
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def theories(
+    domain: Annotated[str, typer.Argument(help="A domain; all by default.")] = "",
+    source: Annotated[str, typer.Option(help="Print the source of this theory.")] = "",
+    mechanisms: Annotated[bool, typer.Option(help="List the mechanisms of the grammar too.")] = False,
+) -> None:
+    """Published theories by domain, as study files name them."""
+    from flows.errors import StudyError
+    from theories.families import FAMILIES
+    from theories.theory import read_program
+
+    console = Console()
+    if domain and domain not in FAMILIES:
+        raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(FAMILIES)}.")
+    for family in FAMILIES.values():
+        if domain and family.domain != domain:
+            continue
+        if source:
+            if source in family.seeds:
+                sys.stdout.write(family.program(source).source)
+                return
+            continue
+        table = Table("name", "title", "claim", title=f"{family.domain}: published theories")
+        for name in family.seeds:
+            theory = read_program(family.program(name))
+            table.add_row(name, escape(theory.name), escape(theory.claim))
+        console.print(table)
+        if mechanisms:
+            parts = Table("slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms")
+            for item in family.grammar.mechanisms:
+                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.citation))
+            console.print(parts)
+    if source:
+        raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")
+
+
+@app.command()
+def doctor() -> None:
+    """What this machine offers: versions, sandbox layers, optional programs."""
+    from flows.doctor import examine
+
+    console = Console()
+    for line in examine():
+        mark = {"ok": "[green]ok[/green]     ", "missing": "[yellow]missing[/yellow]", "wrong": "[red]wrong[/red]  "}
+        console.print(f"{mark[line.state]}  {escape(line.name)}: {escape(line.detail)}", soft_wrap=True)
+
+
+@data_app.command("list")
+def data_list(data: DataFolder = None) -> None:
+    """Data sets with their licence and where they are published."""
+    from experiments.archives import ARCHIVES
+
+    table = Table("name", "domain", "what", "licence", "here")
+    for reader in ARCHIVES.values():
+        if reader.source is None:
+            here = "built in"
+        elif data is None:
+            here = "give --data"
+        else:
+            missing = [name for name in reader.source.files if not (data / reader.directory / name).exists()]
+            here = "missing" if missing else "yes"
+        table.add_row(
+            reader.name, reader.domain, escape(reader.title), reader.source.licence if reader.source else "facts", here
+        )
+    Console().print(table)
+
+
+@data_app.command("fetch")
+def data_fetch(
+    name: str,
+    data: Annotated[Path, typer.Option("--data", envvar="LAKATOS_DATA", help="Folder to put it in.")] = Path("data"),
+) -> None:
+    """Download a data set from the commit that its source cites and check every file's digest."""
+    from experiments.archives import ARCHIVES
+    from experiments.archives.fetch import fetch_archive
+    from experiments.errors import DataMissingError
+
+    if name not in ARCHIVES:
+        raise DataMissingError(f"there is no data set {name!r}; there are: {', '.join(ARCHIVES)}.")
+    fetch_archive(name, data)
+    Console().print(f"{name} is in {escape(str(data))}; every file has the digest that its source cites")
+
+
+def _run_study(
+    study: Path, data: Path | None, engine: str, runs: Path, name: str | None, seed: int | None, workers: int
+) -> None:
+    from flows.config import load_study
+    from flows.progress import choose_progress
+    from flows.start import new_folder, run_study
+
+    config = load_study(study)
+    if seed is not None:
+        config = config.model_copy(update={"seed": seed})
+    folder = new_folder(runs, name or config.name, numbered=name is None)
+    _carry(
+        folder, lambda: run_study(config, folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers)
+    )
+
+
+def _carry(folder: Path, work: Any) -> None:
+    from flows.report import write_report
+
+    console = Console(stderr=True)
+    try:
+        work()
+    except KeyboardInterrupt:
+        console.print(f"stopped; nothing is lost. Go on with: lakatos resume {escape(str(folder))}", soft_wrap=True)
+        raise typer.Exit(130) from None
+    Console().print(
+        f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}", soft_wrap=True
+    )
+
+
+def _find(run: str, runs: Path) -> Path:
+    from flows.start import find_run
+
+    return find_run(run, runs)
+
+
+def _leaderboard(state: Any) -> Table:
+    table = Table("theory", "nats per choice", "skill", "prequential", "error", "r", "")
+    for line in state.board().standings[:12]:
+        table.add_row(
+            escape(state.name(line.theory)),
+            f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
+            "" if line.skill is None else f"{line.skill:.3f}",
+            "" if line.prequential is None else f"{line.prequential.value:.4f}",
+            f"{line.error:.4f}",
+            "" if line.correlation is None else f"{line.correlation:.3f}",
+            "tie" if line.tied else "",
+        )
+    return table
+
+
+def known_errors() -> tuple[type[Exception], ...]:
+    """What a command answers with one line instead of a traceback."""
+    from experiments.errors import ExperimentError
+    from flows.errors import FlowError
+    from judges.errors import JudgeError
+    from language_models.errors import LanguageModelError
+    from memory.errors import LessonError
+    from theories.errors import GrammarError, SandboxUnavailableError, TheoryError
+    from traces.errors import TraceError
+
+    return (
+        ExperimentError,
+        FlowError,
+        JudgeError,
+        LanguageModelError,
+        LessonError,
+        GrammarError,
+        SandboxUnavailableError,
+        TheoryError,
+        TraceError,
+        OSError,
+    )
+
+
+def main() -> None:
+    """Entry point of the command `lakatos`."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except known_errors() as error:
+        if os.environ.get("LAKATOS_DEBUG"):
+            traceback.print_exc()
+        message = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
+        if isinstance(error, OSError) and error.filename is None and error.strerror:
+            message = f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
+        sys.stderr.write(f"lakatos: {message}\n")
+        sys.exit(getattr(error, "exit_code", 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Tools that all tests share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from theories.sandbox.client import Sandbox
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def require(condition: object, reason: str) -> None:
+    """Skip the test unless ``condition`` holds; fail it instead when ``LAKATOS_TEST_ALL=1``."""
+    if condition:
+        return
+    if os.environ.get("LAKATOS_TEST_ALL") == "1":
+        pytest.fail(f"LAKATOS_TEST_ALL=1 forbids skipping: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", name="require")
+def require_fixture() -> object:
+    """`require`, for tests that cannot import this file."""
+    return require
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder of published data sets: ``LAKATOS_DATA``, or ``data`` or ``../shared/data`` at the checkout."""
+    named = os.environ.get("LAKATOS_DATA")
+    places = [Path(named)] if named else [ROOT / "data", ROOT.parent / "shared" / "data"]
+    found = next((place for place in places if place.is_dir()), None)
+    require(found, f"no published data in {' or '.join(map(str, places))}; set LAKATOS_DATA")
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """Path of an installed Chromium."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    found = next(filter(None, map(shutil.which, names)), None)
+    require(found, "no Chromium is installed; on Debian: apt install chromium")
+    assert found is not None
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """One sandbox for the whole session."""
+    from theories.sandbox.client import Sandbox
+
+    with Sandbox() as running:
+        yield running

@@ -1,0 +1,274 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import entr
+from scipy.stats import binom
+
+from experiments.design import (
+    ShapeError,
+    choose_trials,
+    design_from_json,
+    design_to_json,
+    expected_information_gain,
+    information_of_batch,
+    log_predictive_of,
+    outcome_probabilities,
+    simulate_counts,
+)
+from experiments.errors import DesignError
+from experiments.task import Design, Stimuli
+from traces.digest import canonical_json
+
+
+def two_options(p):
+    p = np.asarray(p, dtype=np.float64)
+    return np.stack([1 - p, p], axis=-1)
+
+
+def random_theories(rng, n_theories=3, n_draws=5, n_trials=6):
+    return [two_options(rng.beta(0.7, 0.7, size=(n_draws, n_trials))) for _ in range(n_theories)]
+
+
+def exact_information(theories, log_prior, trials):
+    """Mutual information between theory and the joint answers, by enumeration of all of them."""
+    prior = np.exp(log_prior)
+    joint = []
+    for p in theories:
+        cells = [
+            np.mean(np.prod([p[:, trial, y] for trial, y in zip(trials, answers, strict=True)], axis=0))
+            for answers in product(range(p.shape[2]), repeat=len(trials))
+        ]
+        joint.append(cells)
+    joint = np.array(joint)
+    return entr(prior @ joint).sum() - prior @ entr(joint).sum(axis=1)
+
+
+def uniform(n):
+    return np.full(n, -np.log(n))
+
+
+class TestExpectedInformationGain:
+    def test_theories_that_never_agree_give_the_entropy_of_the_prior(self):
+        with np.errstate(divide="ignore"):
+            log_predictive = np.log(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]))
+        assert expected_information_gain(log_predictive, np.log([0.3, 0.7])) == pytest.approx(entr([0.3, 0.7]).sum())
+
+    def test_theories_that_always_agree_give_nothing(self):
+        log_predictive = np.log(np.full((3, 2, 2), 0.5))
+        assert expected_information_gain(log_predictive, uniform(3)) == pytest.approx([0, 0], abs=1e-12)
+
+    def test_a_symmetric_channel_has_its_known_capacity(self):
+        log_predictive = np.log(two_options([[0.1], [0.9]]))
+        assert expected_information_gain(log_predictive, uniform(2)) == pytest.approx(np.log(2) - entr([0.1, 0.9]).sum())
+
+    @given(st.integers(0, 10_000))
+    def test_gain_lies_between_nothing_and_the_entropy_of_the_prior(self, seed):
+        rng = np.random.default_rng(seed)
+        predictive, prior = rng.dirichlet(np.full(3, 0.3), size=(4, 5)), rng.dirichlet(np.ones(4))
+        gain = expected_information_gain(np.log(np.maximum(predictive, 1e-300)), np.log(prior))
+        assert np.all(gain > -1e-12)
+        assert np.all(gain < entr(prior).sum() + 1e-12)
+
+    def test_arrays_that_disagree_are_refused(self):
+        with pytest.raises(ShapeError, match="disagree on n_theories.*2.*3"):
+            expected_information_gain(np.zeros((2, 1, 1)), np.zeros(3))
+
+
+class TestChooseTrials:
+    @given(st.integers(0, 10_000))
+    @settings(max_examples=25, deadline=None)
+    def test_the_first_trial_is_the_best_by_the_closed_form(self, seed):
+        rng = np.random.default_rng(seed)
+        theories, log_prior = random_theories(rng), np.log(rng.dirichlet(np.ones(3)))
+        predictive = np.stack([p.mean(axis=0) for p in theories])
+        exact = expected_information_gain(np.log(predictive), log_prior)
+        found = choose_trials(theories, log_prior, n_trials=1, rng=rng, n_people=3, random_share=0)
+        assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
+        assert exact[found.rows[0]] == pytest.approx(exact.max(), abs=2e-6)
+
+    @pytest.mark.statistical
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_the_second_trial_is_the_best_given_the_answer_to_the_first(self, seed):
+        rng = np.random.default_rng(seed)
+        theories, log_prior = random_theories(rng), np.log([0.5, 0.3, 0.2])
+        found = choose_trials(theories, log_prior, n_trials=2, rng=rng, n_people=4000, random_share=0)
+        first, second = found.rows
+        alone = exact_information(theories, log_prior, [first])
+        gains = {
+            row: exact_information(theories, log_prior, [first, row]) - alone for row in range(6) if row != first
+        }
+        # The simulated gain is a mean over 4000 people per theory of a number in [0, log 3]: its error is at most
+        # half of that range over the square root of all of them, weighted by the prior.
+        error = 0.5 * np.log(3) * np.sqrt(np.sum(np.exp(log_prior) ** 2) / 4000)
+        assert abs(found.information[1] - gains[second]) < 4 * error
+        assert gains[second] > max(gains.values()) - 8 * error
+
+    @pytest.mark.statistical
+    def test_answers_of_one_person_hang_together(self):
+        # Theory A: half the people always answer 0 and half always 1. Theory B: everybody answers at random. One trial
+        # says nothing; the second one says whether it equals the first.
+        a = two_options(np.repeat([[1e-9], [1 - 1e-9]], 4, axis=1))
+        b = two_options(np.full((2, 4), 0.5))
+        found = choose_trials([a, b], uniform(2), n_trials=2, rng=np.random.default_rng(0), n_people=200, random_share=0)
+        exact = entr([0.75, 0.25]).sum() - 0.5 * np.log(2)
+        assert found.information[0] == pytest.approx(0, abs=1e-6)
+        assert found.information[1] == pytest.approx(exact, abs=1e-5)
+
+    def test_the_information_of_repetitions_is_that_of_their_count(self):
+        rng = np.random.default_rng(5)
+        theories = random_theories(rng)
+        predictive = np.stack(
+            [np.stack([binom.pmf(k, 3, p[..., 1]).mean(axis=0) for k in range(4)], axis=-1) for p in theories]
+        )
+        exact = expected_information_gain(np.log(predictive), uniform(3))
+        found = choose_trials(theories, uniform(3), n_trials=1, rng=rng, random_share=0, repetitions=3)
+        assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
+        assert found.rows[0] == int(np.argmax(exact))
+
+    def test_weights_of_draws_count_as_copies_of_them(self):
+        rng = np.random.default_rng(6)
+        p, q = random_theories(rng, n_theories=2, n_draws=2)
+        copied = [np.concatenate([item[:1]] * 3 + [item[1:]]) for item in (p, q)]
+        log_weights = [np.log([0.75, 0.25])] * 2
+        first = choose_trials(
+            [p, q], uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0, log_weights=log_weights
+        )
+        second = choose_trials(copied, uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0)
+        assert first.rows == second.rows
+        assert first.information == pytest.approx(second.information, abs=1e-6)
+
+    @given(st.integers(1, 6), st.floats(0, 1), st.integers(0, 100))
+    @settings(max_examples=25, deadline=None)
+    def test_rows_are_different_and_the_random_share_is_marked(self, n_trials, random_share, seed):
+        rng = np.random.default_rng(seed)
+        found = choose_trials(
+            random_theories(rng), uniform(3), n_trials=n_trials, rng=rng, n_people=4, random_share=random_share
+        )
+        assert len(set(found.rows)) == len(found.rows) == len(found.information) == n_trials
+        assert len(found.random_rows) == round(random_share * n_trials)
+        assert [place for place, gain in enumerate(found.information) if np.isnan(gain)] == list(found.random_rows)
+
+    @pytest.mark.statistical
+    def test_random_trials_are_uniform_over_the_rest(self):
+        rng = np.random.default_rng(8)
+        theories = random_theories(rng)
+        first = choose_trials(theories, uniform(3), n_trials=1, rng=rng, n_people=2, random_share=0).rows[0]
+        drawn = [
+            choose_trials(theories, uniform(3), n_trials=2, rng=rng, n_people=2, random_share=0.5).rows[1]
+            for _ in range(500)
+        ]
+        counts = np.bincount(drawn, minlength=6)
+        assert counts[first] == 0
+        error = np.sqrt(500 * 0.2 * 0.8)
+        assert np.all(np.abs(np.delete(counts, first) - 100) < 4 * error)
+
+    def test_the_same_seed_gives_the_same_trials(self):
+        theories = random_theories(np.random.default_rng(9))
+        one, two = (
+            choose_trials(theories, uniform(3), n_trials=4, rng=np.random.default_rng(1)).rows for _ in range(2)
+        )
+        assert one == two
+
+    def test_a_theory_without_prior_probability_is_left_out_of_account(self):
+        rng = np.random.default_rng(10)
+        theories = random_theories(rng)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log([0.5, 0.5, 0.0])
+        found = choose_trials(theories, log_prior, n_trials=3, rng=np.random.default_rng(0), random_share=0)
+        alone = choose_trials(theories[:2], uniform(2), n_trials=3, rng=np.random.default_rng(0), random_share=0)
+        assert found.rows == alone.rows
+        assert found.information == pytest.approx(alone.information, abs=1e-6)
+
+    def test_three_options_work(self):
+        rng = np.random.default_rng(11)
+        theories = [rng.dirichlet(np.ones(3), size=(4, 5)) for _ in range(2)]
+        predictive = np.stack([p.mean(axis=0) for p in theories])
+        exact = expected_information_gain(np.log(predictive), uniform(2))
+        found = choose_trials(theories, uniform(2), n_trials=3, rng=rng, random_share=0)
+        assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
+
+    def test_more_trials_than_candidates_are_refused(self):
+        with pytest.raises(DesignError, match="7 trials were asked for and the design space offers 6"):
+            choose_trials(random_theories(np.random.default_rng(0)), uniform(3), n_trials=7, rng=np.random.default_rng())
+
+    def test_theories_for_different_trials_are_refused(self):
+        theories = [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]
+        with pytest.raises(ShapeError, match="same trials"):
+            choose_trials(theories, uniform(2), n_trials=1, rng=np.random.default_rng())
+
+    def test_a_senseless_share_is_refused(self):
+        with pytest.raises(DesignError, match="random_share=2"):
+            choose_trials(
+                random_theories(np.random.default_rng(0)),
+                uniform(3),
+                n_trials=1,
+                rng=np.random.default_rng(),
+                random_share=2,
+            )
+
+
+class TestInformationOfBatch:
+    @pytest.mark.statistical
+    @pytest.mark.parametrize("trials", [[0], [1, 4], [0, 2, 5]])
+    def test_agrees_with_enumeration(self, trials):
+        theories, log_prior = random_theories(np.random.default_rng(12)), np.log([0.2, 0.3, 0.5])
+        found = information_of_batch(
+            [p[:, trials] for p in theories], log_prior, rng=np.random.default_rng(2), n_people=3000
+        )
+        assert found.standard_error < 0.01
+        assert abs(found.value - exact_information(theories, log_prior, trials)) < 4 * found.standard_error
+
+    def test_equal_theories_give_nothing(self):
+        p = random_theories(np.random.default_rng(13), n_theories=1)[0]
+        found = information_of_batch([p, p], uniform(2), rng=np.random.default_rng(0), n_people=50)
+        assert found.value == pytest.approx(0, abs=1e-12)
+
+    def test_a_theory_without_prior_probability_adds_nothing(self):
+        theories = random_theories(np.random.default_rng(14), n_theories=2)
+        with np.errstate(divide="ignore"):
+            found = information_of_batch(theories, np.log([1.0, 0.0]), rng=np.random.default_rng(0), n_people=50)
+        assert found.value == pytest.approx(0, abs=1e-12)
+
+
+class TestAnswers:
+    def test_ways_to_share_out_answers_add_up_to_one(self):
+        p = np.random.default_rng(15).dirichlet(np.ones(3), size=(4, 2))
+        shared = outcome_probabilities(p, 4)
+        assert shared.shape == (4, 2, 15)
+        assert shared.sum(axis=-1) == pytest.approx(np.ones((4, 2)))
+
+    @pytest.mark.statistical
+    def test_simulated_people_answer_with_their_own_probabilities(self):
+        p = two_options([[0.1, 0.9], [0.9, 0.1]])
+        counts = simulate_counts(p, 4000, 5, np.random.default_rng(16), np.array([0.3, 0.7]))
+        expected = 5 * (0.3 * p[0] + 0.7 * p[1])
+        error = counts.std(axis=0, ddof=1) / np.sqrt(4000)
+        assert np.all(np.abs(counts.mean(axis=0) - expected) < 4 * error)
+        # One person is of one kind: their two trials go in opposite directions.
+        assert np.corrcoef(counts[:, 0, 1], counts[:, 1, 1])[0, 1] < -0.5
+
+    def test_the_predictive_probability_is_the_mean_over_draws(self):
+        rng = np.random.default_rng(17)
+        p, weights = two_options(rng.random((6, 3))), rng.dirichlet(np.ones(6))
+        counts = rng.integers(0, 3, size=(10, 3, 2)).astype(float)
+        direct = np.log([weights @ np.prod(p**c, axis=(1, 2)) for c in counts])
+        assert log_predictive_of(p, counts, weights, n_chunk=4) == pytest.approx(direct)
+
+
+def test_a_design_survives_an_artifact():
+    design = Design(
+        name="1.1",
+        stimuli=Stimuli({"x": np.arange(3.0)}),
+        repetitions=2,
+        n_participants=5,
+        random_coverage=(2,),
+        information=(0.5, 0.1, float("nan")),
+        archive="a",
+    )
+    text = canonical_json(design_to_json(design))
+    again = design_from_json(design_to_json(design))
+    assert canonical_json(design_to_json(again)) == text
+    assert np.isnan(again.information[2])

@@ -1,0 +1,285 @@
+import asyncio
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from theories.errors import (
+    SandboxUnavailableError,
+    TheoryLintError,
+    TheoryProbabilityError,
+    TheoryRaisedError,
+    TheoryResourceError,
+    TheoryShapeError,
+    TheoryTimeoutError,
+)
+from theories.sandbox.client import Limits, Sandbox
+from theories.sandbox.doctor import KNOWN_LAYERS, probe
+
+DRAWS = {"w": np.array([0.2, 0.4, 0.9])}
+X = [{"x": np.zeros((5, 2))}]
+
+
+def body(text):
+    """A theory from the lines of its ``choose``."""
+    return "def choose(parameters, trials, xp):\n    " + "\n    ".join(text.splitlines()) + "\n"
+
+
+def test_honest_theory_equals_the_same_arithmetic_here(sandbox, honest):
+    assert honest(sandbox)
+
+
+def test_all_options_may_be_returned(sandbox):
+    source = body("w = parameters['w'] + 0 * trials['x'][:, 0]\nreturn xp.stack([w / 2, w / 2, 1 - w], axis=-1)")
+    (answer,) = sandbox.probabilities(source, DRAWS, X, n_options=3)
+    assert answer.shape == (3, 5, 3)
+    assert np.allclose(answer[1], [0.2, 0.2, 0.6])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        body("return [float(parameters['w']) for trial in range(len(trials['x']))]"),
+        body("return [parameters['w'][0, 0] for trial in range(len(trials['x']))]"),
+        body("if parameters['w'] > 0.3:\n    return xp.full(5, 0.75)\nreturn xp.full((5, 2), 0.5)"),
+    ],
+)
+def test_theory_that_does_not_broadcast_runs_draw_by_draw_and_says_so(sandbox, source):
+    with sandbox.open_session(source, X) as session:
+        (answer,) = session.probabilities(DRAWS)
+        assert not session.broadcasts
+        (alone,) = session.probabilities({"w": DRAWS["w"][1:2]})
+    assert answer.shape == (3, 5, 2)
+    assert np.array_equal(answer[1:2], alone)
+
+
+def test_draws_and_trials_that_line_up_by_accident_are_found_out(sandbox):
+    source = body("return xp.tile(parameters['w'].reshape(-1), (len(parameters['w']), 3 // len(parameters['w'])))")
+    with sandbox.open_session(source, [{"x": np.zeros(3)}]) as session:
+        (answer,) = session.probabilities(DRAWS)
+        assert not session.broadcasts
+    assert np.allclose(answer[..., 1], DRAWS["w"][:, None])
+
+
+def test_parameters_and_trials_are_read_by_key_or_attribute(sandbox):
+    (answer,) = sandbox.probabilities(body("return parameters.w + 0 * trials.x[:, 0]"), DRAWS, X)
+    assert np.allclose(answer[:, 0, 1], DRAWS["w"])
+
+
+def test_theory_without_parameters_has_one_draw(sandbox):
+    (answer,) = sandbox.probabilities(body("return xp.full(len(trials['x']), 0.5)"), {}, X)
+    assert answer.shape == (1, 5, 2)
+
+
+def test_session_answers_again_and_sessions_may_be_interleaved(sandbox):
+    first, second = (
+        body("return parameters['w'] + 0 * trials['x'][:, 0]"),
+        body("return xp.full((len(parameters['w']), 5), 0.5)"),
+    )
+    with sandbox.open_session(first, X) as one, sandbox.open_session(second, X) as two:
+        for w in (0.1, 0.6):
+            assert one.probabilities({"w": np.full(2, w)})[0][1, 2, 1] == pytest.approx(w)
+            assert two.probabilities({"w": np.full(7, w)})[0].shape == (7, 5, 2)
+
+
+def test_session_survives_an_exception_of_its_theory(sandbox):
+    source = body(
+        "if parameters['w'].max() > 1:\n    raise ValueError('too large')\nreturn parameters['w'] + 0 * trials['x'][:, 0]"
+    )
+    with sandbox.open_session(source, X) as session:
+        with pytest.raises(TheoryRaisedError, match="ValueError at line 3 of the source: too large"):
+            session.probabilities({"w": np.array([2.0, 3.0])})
+        assert session.probabilities(DRAWS)[0].shape == (3, 5, 2)
+
+
+def test_numbers_truth_values_and_text_arrive_as_they_are(sandbox):
+    arrays = {"n": np.arange(3), "flag": np.array([True, False, True]), "label": np.array(["a", "bcd", "é"])}
+    source = body(
+        "ok = trials['n'].dtype == int and trials['flag'].dtype == bool and list(trials['label']) == ['a', 'bcd', 'é']\n"
+        "return xp.full((3,), 1.0 if ok and trials['flag'][2] and not trials['flag'].flags.writeable else 0.0)"
+    )
+    (answer,) = sandbox.probabilities(source, {"w": np.ones(1)}, [arrays])
+    assert (answer[..., 1] == 1).all()
+
+
+def test_answers_do_not_depend_on_the_process_or_on_earlier_calls(sandbox):
+    source = body(
+        "names = {str(i) for i in range(50)}\n"
+        "first = float(next(iter(names))) / 100 + xp.random.random() / 4 + xp.random.default_rng(1).random() / 4\n"
+        "return xp.full((5,), first)"
+    )
+    with Sandbox(bwrap=False) as fresh:
+        once = fresh.probabilities(source, DRAWS, X)[0]
+    with sandbox.open_session(source, X) as session:
+        again = [session.probabilities(DRAWS)[0] for _ in range(2)]
+    assert np.array_equal(once, again[0])
+    assert np.array_equal(once, again[1])
+
+
+def test_linear_algebra_special_functions_and_random_generators_work(sandbox):
+    source = """from dataclasses import dataclass
+import numpy as np
+from scipy.special import ndtr
+@dataclass
+class Weights:
+    matrix: object
+def choose(parameters, trials, xp):
+    matrix = Weights(xp.random.default_rng(0).normal(size=(200, 200))).matrix
+    solved = np.linalg.solve(matrix @ matrix.T + xp.eye(200), xp.ones(200))
+    np.fft.fft(solved), np.linalg.svd(matrix), np.sort(matrix), np.einsum("ij,jk", matrix, matrix), str(solved)
+    return ndtr(parameters["w"]) + 0 * trials["x"][:, 0]
+"""
+    (answer,) = sandbox.probabilities(source, DRAWS, X)
+    assert answer[0, 0, 1] == pytest.approx(0.579259709)
+
+
+def test_large_answers_come_back_whole(sandbox):
+    stimuli = [{"x": np.linspace(0, 1, 4000)[:, None]}]
+    with sandbox.open_session(body("return parameters['w'] * trials['x'][:, 0]"), stimuli) as session:
+        w = np.linspace(0, 1, 500)
+        (answer,) = session.probabilities({"w": w})
+    assert np.allclose(answer[..., 1], np.outer(w, stimuli[0]["x"]))
+
+
+def test_tiny_departures_are_normalised(sandbox):
+    (answer,) = sandbox.probabilities(body("return xp.full((5, 2), [-1e-9, 1 + 2e-7])"), {"w": np.ones(1)}, X)
+    assert (answer >= 0).all()
+    assert np.allclose(answer.sum(-1), 1, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "match"),
+    [
+        (body("return parameters['w'] / xp.zeros(5) * 0"), TheoryProbabilityError, r"nan.*stimuli set 0, draw 0 \(w=0.2\), trial 0"),
+        (body("return parameters['w'] * 0 + xp.full(5, 1.5)"), TheoryProbabilityError, "15 of 15 answers are no probabilities"),
+        (body("return xp.full((len(parameters['w']), 5, 2), 0.6)"), TheoryProbabilityError, "sum to 1"),
+        (body("return xp.full((len(parameters['w']), 5, 2), xp.inf)"), TheoryProbabilityError, "finite"),
+        (body("return xp.zeros((2, 7))"), TheoryShapeError, r"shape \(2, 7\); it must be \(1, 5, 2\)"),
+        (body("return 'yes'"), TheoryShapeError, "returned str of dtype"),
+        (body("return [[1], [1, 2]]"), TheoryShapeError, "lists of unequal length"),
+        (body("return None"), TheoryShapeError, "NoneType"),
+        ("x = 1\n", TheoryShapeError, "defines no function `choose"),
+        (body("x = 1\nreturn parameters['q']"), TheoryRaisedError, "KeyError at line 3 .*no 'q' here; there are 'w'"),
+        (body("return trials.y"), TheoryRaisedError, "AttributeError at line 2 .*there are 'x'"),
+        ("x = 1\n1 / 0\n", TheoryRaisedError, "ZeroDivisionError at line 2"),
+        ("def choose(:\n", TheoryRaisedError, "SyntaxError at line 1"),
+        (body("raise SystemExit(3)"), TheoryRaisedError, "SystemExit at line 2"),
+        (body("raise RuntimeError('\\x1b[31mred' + 'y' * 5000)"), TheoryRaisedError, r"RuntimeError at line 2.*: \?\[31mredy"),
+        (body("return choose(parameters, trials, xp)"), TheoryRaisedError, "RecursionError at line 2"),
+        (body("return xp.ones(1 << 29).reshape(-1, 1)"), TheoryResourceError, "ran out of memory at line 2"),
+    ],
+)  # fmt: skip
+def test_each_failure_has_its_own_error(sandbox, honest, source, error, match):
+    with pytest.raises(error, match=match) as caught:
+        sandbox.probabilities(source, DRAWS, X, lint=False)
+    assert len(str(caught.value)) < 2500
+    assert honest(sandbox)
+
+
+def test_endless_theory_is_stopped_by_the_clock(sandbox, honest):
+    start = time.monotonic()
+    with pytest.raises(TheoryTimeoutError, match="took longer than 0.5 s"):
+        sandbox.probabilities(body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=0.5))
+    assert time.monotonic() - start < 10
+    assert honest(sandbox)
+
+
+def test_endless_theory_is_stopped_by_its_processor_time(sandbox, honest):
+    with pytest.raises(TheoryTimeoutError, match=r"more than 0.3 s of processor time"):
+        sandbox.probabilities(body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=60, cpu_seconds=0.3))
+    assert honest(sandbox)
+
+
+def test_session_is_over_after_a_time_out(sandbox):
+    source = body("while parameters['w'][0, 0] > 0:\n    pass\nreturn xp.zeros((len(parameters['w']), 5))")
+    with sandbox.open_session(source, X, limits=Limits(wall_seconds=0.3)) as session:
+        assert session.probabilities({"w": np.zeros(2)})[0].shape == (2, 5, 2)
+        with pytest.raises(TheoryTimeoutError):
+            session.probabilities({"w": np.ones(2)})
+        with pytest.raises(TheoryResourceError, match="session has ended"):
+            session.probabilities({"w": np.zeros(2)})
+
+
+def test_more_output_than_allowed_is_refused_before_it_is_computed(sandbox):
+    with pytest.raises(TheoryResourceError, match="Ask for fewer draws"):
+        sandbox.probabilities(body("while True: pass"), DRAWS, X, limits=Limits(output_bytes=100))
+
+
+def test_lint_comes_first(sandbox):
+    with pytest.raises(TheoryLintError, match="line 1 imports 'os'"):
+        sandbox.probabilities("import os\n" + body("return 0"), DRAWS, X)
+    with pytest.raises(TheoryLintError, match="at most 20"):
+        sandbox.probabilities(body("return 0"), DRAWS, X, limits=Limits(source_bytes=20))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "stimuli", "match"),
+    [
+        ({"w": np.ones(2), "v": np.ones(3)}, X, "one value per draw"),
+        ({"w": np.ones((2, 1))}, X, "one value per draw"),
+        ({"w": np.array([None])}, X, "dtype object"),
+        (DRAWS, [{"x": np.ones(3), "y": np.ones(4)}], "set 0 has shapes"),
+        (DRAWS, [{}], "set 0 has shapes"),
+        (DRAWS, [{"x": np.array([print, print])}], "dtype object"),
+    ],
+)
+def test_wrong_arguments_are_the_callers_error(sandbox, parameters, stimuli, match):
+    with pytest.raises(ValueError, match=match):
+        sandbox.probabilities(body("return 0"), parameters, stimuli)
+
+
+def test_missing_layer_that_is_required_refuses_to_run():
+    with (
+        Sandbox(require=frozenset({"moat"})) as sandbox,
+        pytest.raises(SandboxUnavailableError, match="must run with moat.*lakatos doctor"),
+    ):
+        sandbox.probabilities(body("return 0"), DRAWS, X)
+
+
+def test_lost_zygote_is_started_again(honest):
+    with Sandbox() as sandbox:
+        session = sandbox.open_session(body("return parameters['w'] + 0 * trials['x'][:, 0]"), X)
+        os.killpg(sandbox._zygote._process.pid, signal.SIGKILL)
+        sandbox._zygote._process.wait()
+        with pytest.raises(TheoryResourceError, match="gave no answer"):
+            session.probabilities(DRAWS)
+        session.close()
+        assert honest(sandbox)
+
+
+def test_nothing_is_left_behind_when_the_sandbox_closes():
+    sandbox = Sandbox()
+    session = sandbox.open_session(body("return parameters['w'] + 0 * trials['x'][:, 0]"), X)
+    folder, process = sandbox._zygote._empty.name, sandbox._zygote._process
+    sandbox.close()
+    assert process.poll() is not None
+    assert not os.path.exists(folder)
+    with pytest.raises(TheoryResourceError):
+        session.probabilities(DRAWS)
+    session.close()
+
+
+def test_no_descriptor_is_leaked(sandbox, honest):
+    honest(sandbox)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        honest(sandbox)
+        with pytest.raises(TheoryRaisedError):
+            sandbox.probabilities("1 / 0", DRAWS, X)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_threads_may_share_a_sandbox(sandbox, honest):
+    async def together():
+        return await asyncio.gather(*(asyncio.to_thread(honest, sandbox) for _ in range(8)))
+
+    assert all(asyncio.run(together()))
+
+
+def test_doctor_names_only_known_layers():
+    found = probe()
+    assert found["works"], found["problem"]
+    assert set(found["layers"]) | set(found["missing"]) == set(KNOWN_LAYERS)
+    assert found["theory_ms"] > found["call_ms"] > 0

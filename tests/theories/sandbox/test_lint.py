@@ -1,0 +1,45 @@
+import pytest
+
+from theories.errors import TheoryLintError
+from theories.sandbox.lint import check_source
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Name: claim — with any letters, like é and 数."""\nfrom __future__ import annotations\nimport math\n',
+        "import numpy as np\nfrom scipy import special\nfrom scipy.special import expit, ndtr\nfrom numpy.linalg import solve\n",
+        "def choose(parameters, trials, xp):\n\treturn xp.exp(parameters.input)\r\n",
+        "open = 3\n_private = open\n",
+    ],
+)
+def test_honest_source_passes(source):
+    check_source(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "match"),
+    [
+        ("import os", "line 1 imports 'os'; a theory may import"),
+        ("x = 1\nimport numpy.ctypeslib", "line 2 imports 'numpy.ctypeslib'"),
+        ("from numpy import load", "line 1 imports 'load'"),
+        ("from . import secrets", "imports '.'"),
+        ("import scipy.stats", "use scipy.special"),
+        ("x = ().__class__", "line 1 uses the name '__class__'"),
+        ("__builtins__", "'__builtins__'"),
+        ("def f(__x): pass", "'__x'"),
+        ("import math as __m", "'__m'"),
+        ("\nopen('x')", r"line 2 calls open\(\)"),
+        ("xp.load('x')", r"line 1 uses \.load"),
+        ("x = '\u202e'", r"line 1 .*U\+202E"),
+        ("x = 1\ny\u200b = 2", r"line 2 .*U\+200B"),
+        ("x = '\0'", r"U\+0000"),
+        ("x = '\ud800'", "half a character"),
+        ("x = (", "line 1 does not parse"),
+        ("(" * 5000, "does not parse"),
+        ("#" * 70000, "at most 65536"),
+    ],
+)
+def test_each_refusal_names_line_and_cause(source, match):
+    with pytest.raises(TheoryLintError, match=match):
+        check_source(source)

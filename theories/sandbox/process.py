@@ -1,0 +1,296 @@
+"""The processes behind the sandbox as the laboratory sees them: the zygote, and a child for each theory.
+
+Both are read with a deadline and never believed: a child that is late, or gone, or talks out of turn is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import math
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import scipy
+
+from theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
+from theories.sandbox import wire
+
+if TYPE_CHECKING:
+    from theories.sandbox.client import Limits
+
+START_SECONDS = 60.0
+ANSWER_SECONDS = 10.0
+"""How long the zygote, which is not under a theory's control, may take to start and to answer."""
+PROCESSOR_CHECK_SECONDS = 0.25
+"""How often the processor time of a child that keeps us waiting is looked at."""
+PIPE_BYTES = 2**20
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+class Child:
+    """A child process as the laboratory sees it: two pipes, read and written with a deadline."""
+
+    def __init__(self, zygote: Zygote, pid: int, requests: int, answers: int, limits: Limits) -> None:
+        self._zygote, self._pid, self._requests, self._answers = zygote, pid, requests, answers
+        self._limits = limits
+        self._closed = False
+        self._deadline = math.inf
+        self._processor_deadline: float | None = None
+        os.set_blocking(requests, False)
+
+    def start_clock(self) -> None:
+        """Begin a call; what the theory wrote without being asked ends it."""
+        if self._closed:
+            raise TheoryResourceError("this session has ended, because of an earlier failure or `close`; open another.")
+        self._deadline = time.monotonic() + self._limits.wall_seconds
+        self._processor_deadline = None
+        if ready(self._answers, select.POLLIN, 0.0):
+            self._died("it wrote to the pipe before it was asked, or ended")
+
+    def write(self, data: bytes) -> None:
+        """Send all of ``data``."""
+        view = memoryview(data)
+        while view:
+            self._wait(self._requests, select.POLLOUT)
+            try:
+                view = view[os.write(self._requests, view) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                self._died("it stopped listening")
+
+    def read(self, buffer: bytearray | memoryview) -> None:
+        """Fill ``buffer``, and read no byte more."""
+        view = memoryview(buffer)
+        while view:
+            self._wait(self._answers, select.POLLIN)
+            got = os.readv(self._answers, [view])
+            if not got:
+                self._died("it stopped before it answered")
+            view = view[got:]
+
+    def close(self) -> int | None:
+        """Kill the child; its wait status, or None if that is not known."""
+        if self._closed:
+            return None
+        self._closed = True
+        os.close(self._requests)
+        os.close(self._answers)
+        try:
+            return self._zygote.ask(b"reap", self._pid)
+        except SandboxUnavailableError:
+            return None
+
+    def _wait(self, descriptor: int, event: int) -> None:
+        """Return when the pipe is ready; end the child when a limit is reached first."""
+        while not ready(descriptor, event, min(self._deadline - time.monotonic(), PROCESSOR_CHECK_SECONDS)):
+            limits = self._limits
+            if time.monotonic() >= self._deadline:
+                self.close()
+                raise TheoryTimeoutError(
+                    f"the theory took longer than {limits.wall_seconds:g} s. Compute with whole arrays instead of "
+                    "loops, or raise `Limits.wall_seconds`."
+                )
+            used = self._processor_seconds()
+            if self._processor_deadline is None:
+                self._processor_deadline = used + limits.cpu_seconds
+            elif used > self._processor_deadline:
+                self.close()
+                raise TheoryTimeoutError(
+                    f"the theory used more than {limits.cpu_seconds:g} s of processor time. Compute with whole arrays "
+                    "instead of loops, or raise `Limits.cpu_seconds`."
+                )
+
+    def _processor_seconds(self) -> float:
+        try:
+            return self._zygote.ask(b"time", self._pid) / 1e9
+        except SandboxUnavailableError:
+            return 0.0
+
+    def _died(self, how: str) -> NoReturn:
+        status = self.close()
+        if status is None or status < 0:
+            detail = "the process it ran in is gone"
+        elif os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status)).name
+            detail = f"its process was ended by {name}, which is mostly a lack of memory or a call into C"
+        else:
+            detail = f"its process ended with exit code {os.WEXITSTATUS(status)}"
+        raise TheoryResourceError(
+            f"the theory gave no answer: {how}, and {detail}. Return the probabilities, use less memory "
+            f"(`Limits.memory_bytes` is {self._limits.memory_bytes}), and leave the process alone."
+        )
+
+
+class Zygote:
+    """The process that children are forked from, and the socket it is commanded by.
+
+    Args:
+        prefix: Command that starts it inside something else.
+
+    Raises:
+        SandboxUnavailableError: It does not start.
+    """
+
+    def __init__(self, prefix: Sequence[str] = ()) -> None:
+        self._lock = threading.RLock()
+        self._control, theirs = socket.socketpair()
+        self._empty = tempfile.TemporaryDirectory(prefix="lakatos-")
+        code = "from theories.sandbox.zygote import main; main()"
+        # Not `-I`: it would ignore PYTHONHASHSEED, and theories that walk over sets must answer alike in every
+        # process. The environment is exactly this one, so that there is nothing else for Python to heed.
+        environment = {
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": os.pathsep.join(map(str, import_roots())),
+        }
+        with theirs, tempfile.TemporaryFile() as complaints:
+            try:
+                self._process = subprocess.Popen(
+                    [*prefix, sys.executable, "-s", "-P", "-c", code],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=complaints.fileno(),
+                    cwd=self._empty.name,
+                    env=environment,
+                    start_new_session=True,
+                )
+                theirs.close()
+                deadline = time.monotonic() + START_SECONDS
+                (length,) = struct.unpack("<I", self._receive(4, deadline))
+                self.hello: dict[str, Any] = json.loads(self._receive(length, deadline))
+            except (OSError, SandboxUnavailableError) as error:
+                complaints.seek(0)
+                text = complaints.read(2000).decode(errors="replace").strip()
+                self.close()
+                raise SandboxUnavailableError(f"the sandbox does not start: {text or error}") from None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs and has nothing unasked to say."""
+        with self._lock:
+            return self._process.poll() is None and not ready(self._control.fileno(), select.POLLIN, 0.0)
+
+    def fork(self, limits: Limits) -> Child:
+        """A child that has given up its rights and waits for its theory."""
+        inner_requests, requests = os.pipe()
+        answers, inner_answers = os.pipe()
+        for pipe in (requests, answers):
+            with contextlib.suppress(OSError, AttributeError):  # large arrays take fewer turns; refused to some users
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        try:
+            pid = self.ask(b"fork", limits.memory_bytes, (inner_requests, inner_answers))
+        except SandboxUnavailableError:
+            os.close(requests)
+            os.close(answers)
+            raise
+        finally:
+            os.close(inner_requests)
+            os.close(inner_answers)
+        child = Child(self, pid, requests, answers, limits)
+        if not ready(answers, select.POLLIN, ANSWER_SECONDS) or os.read(answers, 1) != wire.READY:
+            child.close()
+            raise SandboxUnavailableError("a child could not give up its rights as the first one did; nothing was run.")
+        return child
+
+    def ask(self, name: bytes, argument: int, descriptors: tuple[int, ...] = ()) -> int:
+        """One command and its answer; a zygote that does not answer is ended."""
+        with self._lock:
+            try:
+                command = [wire.COMMAND.pack(name, argument)]
+                if descriptors:
+                    socket.send_fds(self._control, command, descriptors)
+                else:
+                    self._control.sendall(command[0])
+                (answer,) = wire.REPLY.unpack(self._receive(wire.REPLY.size, time.monotonic() + ANSWER_SECONDS))
+            except (OSError, SandboxUnavailableError) as error:
+                self.close()
+                raise SandboxUnavailableError(f"the sandbox process does not answer: {error}") from None
+        return int(answer)
+
+    def close(self) -> None:
+        """End the process; its children go with it."""
+        with self._lock:
+            self._control.close()
+            process = getattr(self, "_process", None)
+            if process:
+                try:
+                    process.wait(2.0)  # it ends its children and itself when the socket closes
+                except subprocess.TimeoutExpired:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+            self._empty.cleanup()
+
+    def _receive(self, n_bytes: int, deadline: float) -> bytes:
+        data = b""
+        while len(data) < n_bytes:
+            if not ready(self._control.fileno(), select.POLLIN, deadline - time.monotonic()):
+                raise SandboxUnavailableError("no answer in time")
+            piece = self._control.recv(n_bytes - len(data))
+            if not piece:
+                raise SandboxUnavailableError("it ended")
+            data += piece
+        return data
+
+
+def ready(descriptor: int, event: int, seconds: float) -> bool:
+    """Whether a descriptor becomes ready within the time; a closed other end counts."""
+    poll = select.poll()
+    poll.register(descriptor, event)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
+
+
+def import_roots() -> list[Path]:
+    """Folders that the zygote imports from."""
+    installed = (Path(str(module.__file__)).resolve().parents[1] for module in (np, scipy))
+    return list(dict.fromkeys([PROJECT, *installed]))
+
+
+def bwrap_command(bwrap: str) -> list[str]:
+    """Bubblewrap with Python's own folders read-only, and nothing else of this machine."""
+    command = [
+        bwrap,
+        "--unshare-all",
+        "--cap-drop",
+        "ALL",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--ro-bind",
+        "/usr",
+        "/usr",
+    ]
+    for folder in ("/bin", "/lib", "/lib32", "/lib64", "/sbin"):
+        if os.path.islink(folder):
+            command += ["--symlink", os.readlink(folder), folder]
+        else:
+            command += ["--ro-bind-try", folder, folder]
+    roots = {
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        Path(sys.base_exec_prefix),
+        Path(os.path.realpath(sys.executable)),
+    }
+    roots |= {PROJECT / "theories" / "__init__.py", PROJECT / "theories" / "sandbox", *import_roots()[1:]}
+    for path in (Path("/nix/store"), Path("/etc/ld.so.cache"), *sorted(roots)):
+        if not path.is_relative_to("/usr"):
+            command += ["--ro-bind-try", str(path), str(path)]
+    return [*command, "--dir", "/empty", "--chdir", "/empty", "--remount-ro", "/", "--"]
