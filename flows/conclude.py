@@ -232,7 +232,7 @@ def _text(
         truth = run.state.truth.record
         parts.append(
             f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
-            f"{truth.corrected[leader]:.4f} without its lapses and {truth.uncorrected[leader]:.4f} with them."
+            f"{truth.corrected[leader]:.2g} without its lapses and {truth.uncorrected[leader]:.2g} with them."
         )
     if cross_validated:
         best = cross_validated[0]

@@ -9,6 +9,7 @@ from flows.revise import check_program
 from flows.run import Run
 from flows.score import score
 from judges.epoch import rank
+from judges.errors import EpochMismatchError
 from judges.judge import Submission, Verdict
 from theories.record import SearchFinished, TheoryAdmitted
 from theories.score import paired_difference
@@ -24,9 +25,7 @@ WORTH_AN_EXPERIMENT = 0.5
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
     """Check, score and judge the successors; admit those that the panel expects to beat the leader."""
     run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")
-    if not run.state.epochs:
-        assert run.state.started is not None
-        run.record(run.epoch.opened(), name="open_epoch", inputs=[run.state.started.digest], position={"epoch": 0})
+    open_epoch(run)
     incumbent = run.state.board().leader.theory
     fresh: list[Digest] = []
     for submission in found.record.submissions:
@@ -55,6 +54,25 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
                 position={"cycle": cycle},
             )
     return verdicts
+
+
+def open_epoch(run: Run) -> None:
+    """Freeze the panel of the campaign's epoch, once.
+
+    Raises:
+        EpochMismatchError: The run was begun with judges of another version.
+    """
+    if run.state.epochs:
+        return
+    assert run.state.started is not None
+    inputs, position = [run.state.started.digest], {"epoch": 0}
+    before = run.trace.recorded("open_epoch", inputs, position)
+    if before is not None and before.record != run.epoch.opened():
+        raise EpochMismatchError(
+            f"the judges of {run.folder} were frozen as epoch {before.record.epoch[:8]}, and this version of the "  # type: ignore[attr-defined]
+            f"laboratory has others ({run.epoch.digest[:8]}); go on with the version that began the run."
+        )
+    run.record(run.epoch.opened(), name="open_epoch", inputs=inputs, position=position)
 
 
 def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from flows.campaign import run_campaign
 from flows.config import CampaignConfig, load_study
-from flows.engine import execute
+from flows.engine import EngineName, execute
 from flows.errors import FlowError, RunMissingError
 from flows.progress import Progress, SilentProgress
 from flows.record import Concluded
-from flows.run import create_run, open_run
+from flows.run import create_run, open_run, read_state
 from traces.step import JOURNAL_FILE
 
 
@@ -19,7 +19,7 @@ def run_study(
     folder: Path,
     *,
     data: Path | None = None,
-    engine: str = "none",
+    engine: EngineName = "none",
     progress: Progress | None = None,
     n_workers: int = 2,
 ) -> Concluded:
@@ -50,11 +50,15 @@ def resume_run(
     folder: Path,
     *,
     data: Path | None = None,
-    engine: str = "none",
+    engine: EngineName = "none",
     progress: Progress | None = None,
     n_workers: int = 2,
 ) -> Concluded:
     """Carry a run on from where its trace ends; a concluded run returns its verdict."""
+    state, trace = read_state(folder)
+    trace.close()
+    if state.concluded is not None:
+        return state.concluded.record
     shown = progress or SilentProgress()
     with open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         return execute(engine, run_campaign, run, on_wait=shown.waiting).record

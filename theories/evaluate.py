@@ -50,7 +50,7 @@ def evaluate(
     Raises:
         TheoryError: The source cannot be run.
     """
-    title = composition_title(composition)
+    title = composition_title(grammar, composition)
     wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots), title), author))
     n_options = trials[0].n_options
     stimuli = [item.stimuli.arrays for item in trials]
@@ -67,6 +67,6 @@ def evaluate(
     return Evaluated(fitted, theory, scores)
 
 
-def composition_title(composition: Composition) -> str:
-    """Name of a machine-written theory: its mechanisms."""
-    return " + ".join(name for names in composition.slots.values() for name in names)
+def composition_title(grammar: Grammar, composition: Composition) -> str:
+    """Name of a machine-written theory: its mechanisms in the order of the skeleton."""
+    return " + ".join(item.name for item in grammar.used(composition))

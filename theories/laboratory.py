@@ -83,7 +83,7 @@ class Laboratory:
             (answer,) = self._sandbox().probabilities(
                 theory.program.source, population, [stimuli.take(chunk).arrays], n_options=n_options
             )
-            return answer.mean(axis=0)
+            return np.asarray(answer.mean(axis=0))
 
         return np.concatenate(self._map(one, rows))
 

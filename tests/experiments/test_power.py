@@ -120,7 +120,7 @@ class TestSampleSize:
     @pytest.mark.statistical
     def test_the_size_found_has_the_power_by_the_closed_form(self):
         table = find_n_participants(
-            [single(0.5), single(0.75)], 1, np.random.default_rng(9), most=120, n_simulations=4000
+            [single(0.5), single(0.75)], 1, np.random.default_rng(9), most=260, n_simulations=4000
         )
         exact = min(exact_power(0.5, 0.75, table.n_units), exact_power(0.75, 0.5, table.n_units))
         error = np.sqrt(0.9 * 0.1 / 4000)

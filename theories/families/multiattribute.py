@@ -555,13 +555,16 @@ SEEDS = {
         "Tallying",
         _composition(comparison="direction", weight="equal", choice="deterministic", lapse="random"),
     ),
-    "weighted_additive": ("Weighted additive", _composition(weight="validity")),
-    "equal_weights": ("Equal weights", _composition(weight="equal")),
+    "weighted_additive": ("Weighted additive", _composition(weight="validity", lapse="random")),
+    "equal_weights": ("Equal weights", _composition(weight="equal", lapse="random")),
     "diminishing_returns": (
         "Weighted additive with diminishing returns",
-        _composition(utility="diminishing", weight="validity"),
+        _composition(utility="diminishing", weight="validity", lapse="random"),
     ),
-    "satisficing": ("Satisficing weighted additive", _composition(utility="satisficing", weight="validity")),
+    "satisficing": (
+        "Satisficing weighted additive",
+        _composition(utility="satisficing", weight="validity", lapse="random"),
+    ),
     "random": ("Guessing", _composition(weight="equal", choice="guessing")),
 }
 FAMILY = Family("multiattribute", GRAMMAR, SEEDS)

@@ -56,7 +56,7 @@ def test_check_names_the_first_wrong_trial(domain):
     good = pairs([([(1, 1)], [(2, 0.5), (0, 0.5)])] * 3)
     wrong = {name: array.copy() for name, array in good.arrays.items()}
     wrong["probabilities"][1, 1, 0] = 0.4
-    with pytest.raises(StimuliError, match="trial 1 .*do not sum to 1"):
+    with pytest.raises(StimuliError, match=r"trial 1 .*do not sum to 1"):
         domain.check(Stimuli(wrong))
 
 

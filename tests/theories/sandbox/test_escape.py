@@ -6,6 +6,7 @@ harm, it is first made outside the sandbox, to show that it would have worked th
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -19,103 +20,260 @@ import pytest
 from theories.errors import TheoryError, TheoryProbabilityError, TheoryResourceError, TheoryTimeoutError
 from theories.sandbox.client import Limits
 
-HARMLESS = {
-    "read_password_file": "return open('/etc/passwd').read()",
-    "read_marker": "return open(MARKER).read()",
-    "read_marker_relative_to_root": "return os.open(MARKER.lstrip('/'), os.O_RDONLY, dir_fd=os.open('/', os.O_PATH))",
-    "read_own_program": "return open(sys.executable, 'rb').read(4)",
-    "list_root": "return os.listdir('/')",
-    "stat_marker": "return os.stat(MARKER).st_size",
-    "chdir": "os.chdir('/'); return os.getcwd() == '/'",
-    "numpy_fromfile": "return len(np.fromfile(MARKER, np.uint8))",
-    "numpy_memmap": "return len(np.memmap(MARKER, np.uint8, 'r'))",
-    "numpy_loadtxt": "return np.loadtxt(MARKER, dtype=str).size",
-    "numpy_load_pickle": "return np.load(PICKLE, allow_pickle=True) is not None",
-    "environment": "return os.environ.get('LAKATOS_TEST_SECRET')",
-    "environment_by_c": "c = ctypes.CDLL(None); c.getenv.restype = ctypes.c_char_p; return c.getenv(b'LAKATOS_TEST_SECRET')",
-    "environment_by_proc": "return b'LAKATOS_TEST_SECRET' in open('/proc/self/environ', 'rb').read()",
-    "environment_of_laboratory": "return open(f'/proc/{LABORATORY}/environ', 'rb').read()",
-    "memory_map": "return open('/proc/self/maps').read()",
-    "write_marker": "open(MARKER, 'a').write('x'); return True",
-    "write_new_file": "open(FOLDER + '/new', 'w').write('x'); return True",
-    "write_tmp": "tempfile.mkstemp(dir=FOLDER); return True",
-    "truncate": "os.truncate(MARKER, 0); return True",
-    "rename": "os.rename(MARKER, FOLDER + '/moved'); os.rename(FOLDER + '/moved', MARKER); return True",
-    "symlink": "os.symlink(MARKER, FOLDER + '/link'); return True",
-    "hard_link": "os.link(MARKER, FOLDER + '/hard'); return True",
-    "fifo": "os.mkfifo(FOLDER + '/fifo'); return True",
-    "chmod": "os.chmod(MARKER, 0o600); return True",
-    "shared_memory": "c = ctypes.CDLL(None); return c.shmget(4242, 4096, 0o1600) >= 0 and c.shmctl(c.shmget(4242, 4096, 0o600), 0, None) == 0",
-    "memfd": "return os.memfd_create('x') > 0",
-    "tcp": "return socket.create_connection(('127.0.0.1', PORT), 2)",
-    "udp": "return socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))",
-    "tcp_by_c": "return ctypes.CDLL(None).socket(2, 1, 0) >= 0",
-    "unix_socket": "s = socket.socket(socket.AF_UNIX); s.connect(SERVICE); return True",
-    "abstract_socket": "s = socket.socket(socket.AF_UNIX); s.bind('\\0lakatos-test'); return True",
-    "socket_pair": "return socket.socketpair()",
-    "subprocess": "return subprocess.run(['/bin/echo', 'hello'], capture_output=True).stdout",
-    "system": "return os.system('true') == 0",
-    "system_by_c": "return ctypes.CDLL(None).system(b'true') == 0",
-    "posix_spawn": "return os.posix_spawn('/bin/true', ['true'], {})",
-    "fork": "pid = os.fork()\nif pid == 0: os._exit(0)\nreturn pid",
-    "fork_by_c": "c = ctypes.CDLL(None)\npid = c.fork()\nif pid == 0: os._exit(0)\nreturn pid > 0",
-    "threads": "t = threading.Thread(target=print); t.start(); return True",
-    "open_many_files": "return [os.dup(1) for _ in range(200)]",
-    "pipe": "return os.pipe()",
-    "signal_handler": "signal.signal(signal.SIGTERM, signal.SIG_IGN); return True",
-    "alarm": "signal.alarm(1000); return 0 < signal.alarm(0) <= 1000",
-    "executable_memory": "c = ctypes.CDLL(None); c.mmap.restype = ctypes.c_void_p; return c.mmap(None, 4096, 7, 0x22, -1, 0) != 2**64 - 1",
-    "protect_as_executable": "c = ctypes.CDLL(None); c.mmap.restype = ctypes.c_void_p; return c.mprotect(ctypes.c_void_p(c.mmap(None, 4096, 3, 0x22, -1, 0)), 4096, 7) == 0",
-    "raise_limits": "resource.setrlimit(resource.RLIMIT_CORE, resource.getrlimit(resource.RLIMIT_CORE)); return True",
-    "ptrace_self": "return ctypes.CDLL(None).ptrace(0, 0, None, None) == 0",
-    "entropy": "return os.urandom(8)",
-    "be_dumpable": "return ctypes.CDLL(None).prctl(4, 1, 0, 0, 0) == 0",
-    "extended_call": "return ctypes.CDLL(None).syscall(425, 4, ctypes.create_string_buffer(256)) >= 0 or ctypes.get_errno() != 1 and ctypes.CDLL(None).syscall(39) < 0",
-    "import_from_the_project": "import theories.errors; return True",
-    "import_from_site_packages": "import scipy.stats; return True",
-}  # fmt: skip
-HARMFUL = {
-    "read_marker_of_root": "return open('/root/.bashrc').read()",
-    "read_laboratory_memory": "return open(f'/proc/{LABORATORY}/mem', 'rb')",
-    "process_vm_readv": "b = ctypes.create_string_buffer(64); v = (ctypes.c_void_p * 2)(ctypes.addressof(b), 64); return ctypes.CDLL(None).process_vm_readv(LABORATORY, v, 1, v, 1, 0) > 0",
-    "signal_laboratory": "os.kill(LABORATORY, 0); return True",
-    "kill_laboratory": "os.kill(LABORATORY, signal.SIGKILL); return True",
-    "kill_parent": "os.kill(os.getppid(), signal.SIGKILL); return True",
-    "stop_zygote_by_c": "c = ctypes.CDLL(None); return c.kill(c.getppid(), 19) == 0 and c.getppid() > 0",
-    "kill_everything": "os.kill(-1, signal.SIGKILL); return True",
-    "kill_group": "os.killpg(os.getpgid(os.getppid()), signal.SIGKILL); return True",
-    "ptrace_laboratory": "return ctypes.CDLL(None).ptrace(16, LABORATORY, None, None) == 0",
-    "fork_bomb": "n = 0\nwhile n < 50:\n  if os.fork() == 0: time.sleep(60)\n  n += 1\nreturn True",
-    "many_threads": "[threading.Thread(target=time.sleep, args=(60,), daemon=True).start() for _ in range(500)]; return True",
-    "bigger_address_space": "resource.setrlimit(resource.RLIMIT_AS, (-1, -1)); return True",
-    "bigger_address_space_by_c": "v = (ctypes.c_ulong * 2)(2**63, 2**63); return ctypes.CDLL(None).prlimit(0, 9, v, None) == 0",
-    "priority": "os.nice(-5); return True",
-    "scheduler": "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)); return True",
-    "set_clock": "time.clock_settime(time.CLOCK_REALTIME, time.time()); return True",
-    "become_root": "os.setuid(0); return True",
-    "user_namespace": "return ctypes.CDLL(None).unshare(0x10000000) == 0",
-    "mount_namespace": "c = ctypes.CDLL(None); return c.unshare(0x00020000) == 0 or c.mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0",
-    "chroot": "os.chroot('/'); return True",
-    "mknod": "os.mknod(FOLDER + '/node', 0o20666, os.makedev(1, 3)); return True",
-    "host_name": "socket.sethostname('x'); return True",
-    "io_uring": "return ctypes.CDLL(None).syscall(425, 4, ctypes.create_string_buffer(256)) >= 0",
-    "bpf": "return ctypes.CDLL(None).syscall(321, 0, ctypes.create_string_buffer(128), 128) >= 0",
-    "perf_events": "return ctypes.CDLL(None).syscall(298, ctypes.create_string_buffer(128), 0, -1, -1, 0) >= 0",
-    "user_faults": "return ctypes.CDLL(None).syscall(323, 0) >= 0",
-    "keyring": "return ctypes.CDLL(None).syscall(248, b'user', b'lakatos', b'x', 1, -2) >= 0",
-    "x32_calls": "return ctypes.CDLL(None).syscall(0x40000000 | 39) > 0",
-    "inherited_descriptors": "return [fd for fd in [*range(5, 300)] if not os_fails(os.fstat, fd)]",
-    "control_socket": "return not os_fails(os.write, 0, b'') and socket.socket(fileno=0).send(b'reap')",
-    "planted_memory": "return any(isinstance(o, dict) and 'held_out_marker' in o for o in gc.get_objects())",
-    "laboratory_modules": "return [m for m in sys.modules if m.startswith(('judges', 'flows', 'traces', 'experiments', 'pytest'))]",
-    "arguments": "return [a for a in sys.argv if 'pytest' in a]",
-    "big_mapping": "c = ctypes.CDLL(None); c.mmap.restype = ctypes.c_void_p; return c.mmap(None, ctypes.c_size_t(8 * 2**30), 3, 0x4022, -1, 0) != 2**64 - 1",
-    "big_array": "return np.ones(2**29).sum()",
-    "growing_list": "x = []\nwhile True: x.append(bytes(2**20))",
-}  # fmt: skip
+
+def named(text):
+    """Pieces of code by the comment above each."""
+    pieces = re.split(r"^# (.*)\n", text, flags=re.MULTILINE)
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+HARMLESS = named("""
+# read password file
+return open('/etc/passwd').read()
+# read marker
+return open(MARKER).read()
+# read marker relative to root
+return os.open(MARKER.lstrip('/'), os.O_RDONLY, dir_fd=os.open('/', os.O_PATH))
+# read own program
+return open(sys.executable, 'rb').read(4)
+# list root
+return os.listdir('/')
+# stat marker
+return os.stat(MARKER).st_size
+# chdir
+os.chdir('/')
+return os.getcwd() == '/'
+# numpy fromfile
+return len(np.fromfile(MARKER, np.uint8))
+# numpy memmap
+return len(np.memmap(MARKER, np.uint8, 'r'))
+# numpy loadtxt
+return np.loadtxt(MARKER, dtype=str).size
+# numpy load pickle
+return np.load(PICKLE, allow_pickle=True) is not None
+# environment
+return os.environ.get('LAKATOS_TEST_SECRET')
+# environment by c
+c = ctypes.CDLL(None)
+c.getenv.restype = ctypes.c_char_p
+return c.getenv(b'LAKATOS_TEST_SECRET')
+# environment by proc
+return b'LAKATOS_TEST_SECRET' in open('/proc/self/environ', 'rb').read()
+# environment of laboratory
+return open(f'/proc/{LABORATORY}/environ', 'rb').read()
+# memory map
+return open('/proc/self/maps').read()
+# write marker
+open(MARKER, 'a').write('x')
+return True
+# write new file
+open(FOLDER + '/new', 'w').write('x')
+return True
+# write tmp
+tempfile.mkstemp(dir=FOLDER)
+return True
+# truncate
+os.truncate(MARKER, 0)
+return True
+# rename
+os.rename(MARKER, FOLDER + '/moved')
+os.rename(FOLDER + '/moved', MARKER)
+return True
+# symlink
+os.symlink(MARKER, FOLDER + '/link')
+return True
+# hard link
+os.link(MARKER, FOLDER + '/hard')
+return True
+# fifo
+os.mkfifo(FOLDER + '/fifo')
+return True
+# chmod
+os.chmod(MARKER, 0o600)
+return True
+# shared memory
+c = ctypes.CDLL(None)
+return c.shmget(4242, 4096, 0o1600) >= 0 and c.shmctl(c.shmget(4242, 4096, 0o600), 0, None) == 0
+# memfd
+return os.memfd_create('x') > 0
+# tcp
+return socket.create_connection(('127.0.0.1', PORT), 2)
+# udp
+return socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))
+# tcp by c
+return ctypes.CDLL(None).socket(2, 1, 0) >= 0
+# unix socket
+s = socket.socket(socket.AF_UNIX)
+s.connect(SERVICE)
+return True
+# abstract socket
+s = socket.socket(socket.AF_UNIX)
+s.bind('\\0lakatos-test')
+return True
+# socket pair
+return socket.socketpair()
+# subprocess
+return subprocess.run(['/bin/echo', 'hello'], capture_output=True).stdout
+# system
+return os.system('true') == 0
+# system by c
+return ctypes.CDLL(None).system(b'true') == 0
+# posix spawn
+return os.posix_spawn('/bin/true', ['true'], {})
+# fork
+pid = os.fork()
+if pid == 0: os._exit(0)
+return pid
+# fork by c
+c = ctypes.CDLL(None)
+pid = c.fork()
+if pid == 0: os._exit(0)
+return pid > 0
+# threads
+t = threading.Thread(target=print)
+t.start()
+return True
+# open many files
+return [os.dup(1) for _ in range(200)]
+# pipe
+return os.pipe()
+# signal handler
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+return True
+# alarm
+signal.alarm(1000)
+return 0 < signal.alarm(0) <= 1000
+# executable memory
+c = ctypes.CDLL(None)
+c.mmap.restype = ctypes.c_void_p
+return c.mmap(None, 4096, 7, 0x22, -1, 0) != 2**64 - 1
+# protect as executable
+c = ctypes.CDLL(None)
+c.mmap.restype = ctypes.c_void_p
+return c.mprotect(ctypes.c_void_p(c.mmap(None, 4096, 3, 0x22, -1, 0)), 4096, 7) == 0
+# raise limits
+resource.setrlimit(resource.RLIMIT_CORE, resource.getrlimit(resource.RLIMIT_CORE))
+return True
+# ptrace self
+return ctypes.CDLL(None).ptrace(0, 0, None, None) == 0
+# entropy
+return os.urandom(8)
+# be dumpable
+return ctypes.CDLL(None).prctl(4, 1, 0, 0, 0) == 0
+# import from the project
+import theories.errors
+return True
+# import from site packages
+import scipy.stats
+return True
+""")
+HARMFUL = named("""
+# read marker of root
+return open('/root/.bashrc').read()
+# read laboratory memory
+return open(f'/proc/{LABORATORY}/mem', 'rb')
+# process vm readv
+b = ctypes.create_string_buffer(64)
+v = (ctypes.c_void_p * 2)(ctypes.addressof(b), 64)
+return ctypes.CDLL(None).process_vm_readv(LABORATORY, v, 1, v, 1, 0) > 0
+# signal laboratory
+os.kill(LABORATORY, 0)
+return True
+# kill laboratory
+os.kill(LABORATORY, signal.SIGKILL)
+return True
+# kill parent
+os.kill(os.getppid(), signal.SIGKILL)
+return True
+# stop zygote by c
+c = ctypes.CDLL(None)
+return c.kill(c.getppid(), 19) == 0 and c.getppid() > 0
+# kill everything
+os.kill(-1, signal.SIGKILL)
+return True
+# kill group
+os.killpg(os.getpgid(os.getppid()), signal.SIGKILL)
+return True
+# ptrace laboratory
+return ctypes.CDLL(None).ptrace(16, LABORATORY, None, None) == 0
+# fork bomb
+n = 0
+while n < 50:
+  if os.fork() == 0: time.sleep(60)
+  n += 1
+return True
+# many threads
+[threading.Thread(target=time.sleep, args=(60,), daemon=True).start() for _ in range(500)]
+return True
+# bigger address space
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+return True
+# bigger address space by c
+v = (ctypes.c_ulong * 2)(2**63, 2**63)
+return ctypes.CDLL(None).prlimit(0, 9, v, None) == 0
+# priority
+os.nice(-5)
+return True
+# scheduler
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+return True
+# set clock
+time.clock_settime(time.CLOCK_REALTIME, time.time())
+return True
+# become root
+os.setuid(0)
+return True
+# user namespace
+return ctypes.CDLL(None).unshare(0x10000000) == 0
+# mount namespace
+c = ctypes.CDLL(None)
+return c.unshare(0x00020000) == 0 or c.mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0
+# chroot
+os.chroot('/')
+return True
+# mknod
+os.mknod(FOLDER + '/node', 0o20666, os.makedev(1, 3))
+return True
+# host name
+socket.sethostname('x')
+return True
+# io uring
+return ctypes.CDLL(None).syscall(425, 4, ctypes.create_string_buffer(256)) >= 0
+# bpf
+return ctypes.CDLL(None).syscall(321, 0, ctypes.create_string_buffer(128), 128) >= 0
+# perf events
+return ctypes.CDLL(None).syscall(298, ctypes.create_string_buffer(128), 0, -1, -1, 0) >= 0
+# user faults
+return ctypes.CDLL(None).syscall(323, 0) >= 0
+# keyring
+return ctypes.CDLL(None).syscall(248, b'user', b'lakatos', b'x', 1, -2) >= 0
+# x32 calls
+return ctypes.CDLL(None).syscall(0x40000000 | 39) > 0
+# inherited descriptors
+return [fd for fd in [*range(5, 300)] if not os_fails(os.fstat, fd)]
+# control socket
+return not os_fails(os.write, 0, b'') and socket.socket(fileno=0).send(b'reap')
+# planted memory
+return any(isinstance(o, dict) and 'held_out_marker' in o for o in gc.get_objects())
+# laboratory modules
+return [m for m in sys.modules if m.startswith(('judges', 'flows', 'traces', 'experiments', 'pytest'))]
+# arguments
+return [a for a in sys.argv if 'pytest' in a]
+# big mapping
+c = ctypes.CDLL(None)
+c.mmap.restype = ctypes.c_void_p
+return c.mmap(None, ctypes.c_size_t(8 * 2**30), 3, 0x4022, -1, 0) != 2**64 - 1
+# big array
+return np.ones(2**29).sum()
+# growing list
+x = []
+while True: x.append(bytes(2**20))
+""")
 PRELUDE = """
-import ctypes, gc, os, resource, signal, socket, subprocess, sys, tempfile, threading, time
+import ctypes, gc, os, resource, signal, socket, struct, subprocess, sys, tempfile, threading, time
 import numpy as np
+def header(json_bytes, payload_bytes):
+    return struct.pack('<4sB3xIQ', b'LKS1', 0, json_bytes, payload_bytes)
 def os_fails(call, *arguments):
     try:
         call(*arguments)
@@ -126,7 +284,7 @@ def os_fails(call, *arguments):
 
 
 def attempt(text):
-    return "def attempt():\n" + textwrap.indent(text.replace("; ", "\n"), "    ") + "\n"
+    return "def attempt():\n" + textwrap.indent(text, "    ") + "\n"
 
 
 class Service(threading.Thread):
@@ -175,7 +333,7 @@ def world(tmp_path, monkeypatch):
 
     class World:
         text = "".join(f"{name} = {value!r}\n" for name, value in constants.items())
-        held_out_marker = {"held_out_marker": 1}
+        held_out = ({"held_out_marker": 1},)
 
         @staticmethod
         def restore():
@@ -221,15 +379,19 @@ def outcome(sandbox, source, **limits):
     return float(answer[0, 0, 1])
 
 
+WORKED_OUTSIDE = {}
+"""Tried once, whatever the number of levels."""
+
+
 @pytest.mark.parametrize("name", HARMLESS)
 def test_attempt_that_works_outside_fails_inside(sandbox, honest, world, name):
     text = HARMLESS[name]
-    outside = subprocess.run(
-        [sys.executable, "-c", f"{world.text}{PRELUDE}{attempt(text)}print('won' if attempt() else 'lost')"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    if "won" not in outside.stdout:
-        pytest.skip(f"this does not work outside the sandbox either: {outside.stderr[-200:] or outside.stdout}")
+    if name not in WORKED_OUTSIDE:
+        program = f"{world.text}{PRELUDE}{attempt(text)}print('won' if attempt() else 'lost')"
+        outside = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+        WORKED_OUTSIDE[name] = b"won" in outside.stdout
+    if not WORKED_OUTSIDE[name]:
+        pytest.skip("this does not work outside the sandbox either")
     world.restore()
     result = outcome(sandbox, hostile(world, text), memory_bytes=512 * 2**20)
     assert result == 0.25 or isinstance(result, TheoryError)
@@ -265,29 +427,17 @@ def test_attempt_that_needs_nothing_succeeds(sandbox, world):
         ("os.close(4)", TheoryResourceError, "stopped before it answered"),
         ("while True: os.write(4, b'flood' * 1000)", TheoryResourceError, "no answer of the expected form"),
         ("os.write(4, b'half')\nos._exit(0)", TheoryResourceError, "ended with exit code 0"),
-        ("import struct\nos.write(4, struct.pack('<4sB3xIQ', b'LKS1', 0, 2, 2**40))", TheoryResourceError, "expected form"),
-        ("import struct\nos.write(4, struct.pack('<4sB3xIQ', b'LKS1', 0, 2**31, 48))", TheoryResourceError, "expected form"),
-        (
-            "import struct\nos.write(4, struct.pack('<4sB3xIQ', b'LKS1', 0, 60000, 48) + b'[' * 60000)",
-            TheoryResourceError,
-            "expected form",
-        ),
-        (
-            "import struct\nos.write(4, struct.pack('<4sB3xIQ', b'LKS1', 0, 2, 48) + b'[]')",
-            TheoryResourceError,
-            "expected form",
-        ),
-        (
-            "import struct\nos.write(4, struct.pack('<4sB3xIQ', b'LKS1', 0, 2, 48) + b'{}' + b'\\xff' * 48)",
-            TheoryProbabilityError,
-            "nan",
-        ),
+        ("os.write(4, header(2, 2**40))", TheoryResourceError, "expected form"),
+        ("os.write(4, header(2**31, 48))", TheoryResourceError, "expected form"),
+        ("os.write(4, header(60000, 48) + b'[' * 60000)", TheoryResourceError, "expected form"),
+        ("os.write(4, header(2, 48) + b'[]')", TheoryResourceError, "expected form"),
+        ("os.write(4, header(2, 48) + b'{}' + b'\\xff' * 48)", TheoryProbabilityError, "nan"),
         ("import pickle\nos.write(4, pickle.dumps(print) * 9)", TheoryResourceError, "expected form"),
     ],
 )  # fmt: skip
 def test_misbehaving_process_is_ended_with_its_own_error(sandbox, honest, world, text, error, match):
     start = time.monotonic()
-    result = outcome(sandbox, hostile(world, text), wall_seconds=1.0, memory_bytes=512 * 2**20)
+    result = outcome(sandbox, hostile(world, text), wall_seconds=0.6, memory_bytes=512 * 2**20)
     assert isinstance(result, error)
     assert match in str(result)
     assert time.monotonic() - start < 10

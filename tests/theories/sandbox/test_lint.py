@@ -8,7 +8,7 @@ from theories.sandbox.lint import check_source
     "source",
     [
         '"""Name: claim — with any letters, like é and 数."""\nfrom __future__ import annotations\nimport math\n',
-        "import numpy as np\nfrom scipy import special\nfrom scipy.special import expit, ndtr\nfrom numpy.linalg import solve\n",
+        "import numpy\nfrom scipy import special\nfrom scipy.special import ndtr\nfrom numpy.linalg import solve\n",
         "def choose(parameters, trials, xp):\n\treturn xp.exp(parameters.input)\r\n",
         "open = 3\n_private = open\n",
     ],

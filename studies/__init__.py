@@ -1,0 +1,1 @@
+"""Study files that a user can run."""

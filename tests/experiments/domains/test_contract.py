@@ -1,0 +1,23 @@
+import pytest
+
+from experiments.domains import DOMAINS
+from experiments.testing import DomainContract
+
+
+class TestMultiattribute(DomainContract):
+    @pytest.fixture
+    def domain(self):
+        return DOMAINS["multiattribute"]
+
+    @pytest.fixture
+    def settings(self):
+        return {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]}
+
+    @pytest.fixture
+    def empty_settings(self):
+        return {"validities": [0.9], "levels": [0, 1]}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_domains_are_listed_by_their_name(name):
+    assert DOMAINS[name].name == name

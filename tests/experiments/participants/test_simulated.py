@@ -1,0 +1,139 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.domains import DOMAINS
+from experiments.errors import SourceError, StimuliError
+from experiments.participants.simulated import SimulatedParticipants
+from experiments.task import Design, Stimuli, Trials
+from experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
+from traces.digest import canonical_json
+
+SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]}
+
+
+def coin_flip(stimuli, rng, n_participants):
+    return np.full((n_participants, len(stimuli), 2), 0.5)
+
+
+def two_kinds(stimuli, rng, n_participants):
+    """Every person always chooses the same side."""
+    side = rng.integers(0, 2, size=n_participants)
+    return np.broadcast_to(np.eye(2)[side][:, None], (n_participants, len(stimuli), 2))
+
+
+def always_a(stimuli, rng, n_participants):
+    return np.broadcast_to([1.0, 0.0], (n_participants, len(stimuli), 2))
+
+
+def make(respond=coin_flip, **settings):
+    return SimulatedParticipants(respond, domain=DOMAINS["multiattribute"], settings=SPACE, **settings)
+
+
+def design_for(source, n_participants=30, repetitions=2, n_trials=5):
+    offer = source.offers(np.random.default_rng(0), 20)[0]
+    return Design("1.1", offer.stimuli.take(range(n_trials)), repetitions, n_participants)
+
+
+def answers(source, design, key=KEY):
+    (batch,) = source.poll(source.recruit(preregister(design), design, key))
+    return Trials.from_json(batch)
+
+
+class TestSimulatedParticipants(ParticipantSourceContract):
+    @pytest.fixture
+    def source(self):
+        return make()
+
+
+class TestFewSimulatedParticipants(ParticipantSourceContract):
+    @pytest.fixture
+    def source(self):
+        return make(n_participants=2, random_choice_share=0.1)
+
+
+def test_a_new_source_gives_the_same_answers_for_the_same_key():
+    design = design_for(make())
+    assert canonical_json(answers(make(), design).to_json()) == canonical_json(answers(make(), design).to_json())
+
+
+@pytest.mark.parametrize(("seed", "key"), [(1, KEY), (0, OTHER_KEY)])
+def test_another_seed_or_key_gives_other_answers(seed, key):
+    design = design_for(make())
+    first, second = answers(make(), design), answers(make(seed=seed), design, key)
+    assert not np.array_equal(first.response, second.response)
+
+
+def test_everybody_sees_every_trial_as_often_as_designed_in_an_order_of_their_own():
+    trials = answers(make(), design_for(make()))
+    assert np.all(trials.counts.sum(axis=2) == 2)
+    assert np.array_equal(trials.participant, np.repeat(np.arange(30), 10))
+    assert len({tuple(order) for order in trials.trial.reshape(30, 10)}) > 20
+
+
+def test_people_keep_their_own_probabilities():
+    trials = answers(make(two_kinds), design_for(make()))
+    share = trials.counts.sum(axis=1) / 10
+    assert set(share[:, 1]) == {0.0, 1.0}
+
+
+@pytest.mark.statistical
+def test_the_share_of_random_choices_is_kept():
+    trials = answers(make(always_a, random_choice_share=0.3), design_for(make(), n_participants=2000))
+    n = trials.n_responses
+    assert abs(trials.response.mean() - 0.15) < 4 * np.sqrt(0.15 * 0.85 / n)
+
+
+def test_certain_choices_are_certain():
+    assert answers(make(always_a), design_for(make())).response.max() == 0
+
+
+def test_more_people_than_there_are_cannot_be_asked():
+    source = make(n_participants=3)
+    design = design_for(source, n_participants=4)
+    with pytest.raises(SourceError, match="asks for 4 participants; the source has 3"):
+        source.recruit(preregister(design), design, KEY)
+
+
+def test_answers_from_an_archive_cannot_be_asked_for():
+    source = make()
+    design = replace(design_for(source), archive="old")
+    with pytest.raises(SourceError, match="from the archive 'old'"):
+        source.recruit(preregister(design), design, KEY)
+
+
+def test_a_key_belongs_to_one_experiment():
+    source = make()
+    design = design_for(source)
+    other = replace(design, name="1.2")
+    source.recruit(preregister(design), design, KEY)
+    with pytest.raises(SourceError, match=r"belongs to '1\.1', not to '1\.2'"):
+        source.recruit(preregister(other), other, KEY)
+
+
+def test_polling_what_was_never_asked_is_refused():
+    design = design_for(make())
+    recruitment = make().recruit(preregister(design), design, KEY)
+    with pytest.raises(SourceError, match="recruit with the same key"):
+        make().poll(recruitment)
+
+
+def test_trials_that_the_domain_does_not_allow_are_refused():
+    source = make()
+    design = design_for(source)
+    wrong = replace(design, stimuli=Stimuli({**design.stimuli.arrays, "ratings": design.stimuli["ratings"] - 5}))
+    with pytest.raises(StimuliError):
+        source.recruit(preregister(wrong), wrong, KEY)
+
+
+def test_a_rule_of_the_wrong_shape_is_refused():
+    source = make(lambda stimuli, rng, n: np.full((len(stimuli), 2), 0.5))
+    design = design_for(source)
+    with pytest.raises(SourceError, match=r"shape \(5, 2\) for '1\.1'; give probabilities of shape \(30, 5, 2\)"):
+        source.recruit(preregister(design), design, KEY)
+
+
+def test_a_share_beyond_one_is_refused():
+    with pytest.raises(SourceError, match="no probability"):
+        make(random_choice_share=1.5)

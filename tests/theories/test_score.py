@@ -1,0 +1,289 @@
+"""Scores: by hand on two draws and three people, then properties, then simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from experiments.task import Stimuli, Trials
+from theories.score import (
+    TINY,
+    Estimate,
+    Evidence,
+    UnitScores,
+    average,
+    is_tie,
+    learn_population,
+    log_likelihood,
+    log_predictive,
+    mean_over_units,
+    noise_ceiling,
+    paired_difference,
+    proportion_error,
+    skill,
+)
+
+
+def trials_of(counts, *, pooled=False) -> Trials:
+    """Trials with the given ``(n_participants, n_trials, n_options)`` answers."""
+    counts = np.asarray(counts)
+    participant, trial, response = np.nonzero(counts)
+    return Trials(
+        experiment="e",
+        stimuli=Stimuli({"x": np.arange(float(counts.shape[1]))}),
+        participant=participant,
+        trial=trial,
+        response=response,
+        count=counts[participant, trial, response],
+        n_options=counts.shape[2],
+        pooled=pooled,
+    )
+
+
+def binary(p) -> np.ndarray:
+    """``(n_draws, n_trials, 2)`` from the second option's probabilities."""
+    p = np.asarray(p, dtype=np.float64)
+    return np.stack([1 - p, p], axis=-1)
+
+
+def units(scores, sizes=None) -> UnitScores:
+    scores = np.asarray(scores, dtype=np.float64)
+    return UnitScores(scores, np.ones_like(scores) if sizes is None else np.asarray(sizes, dtype=np.float64))
+
+
+class TestLogPredictive:
+    def test_of_two_points_is_the_log_of_the_mean_likelihood(self):
+        people = trials_of([[[0, 2], [1, 0]], [[1, 0], [0, 1]]])
+        scores = log_predictive(Evidence(people, binary([[0.8, 0.5], [0.2, 0.5]])))
+        first = 0.5 * 0.8**2 * 0.5 + 0.5 * 0.2**2 * 0.5
+        second = 0.5 * 0.2 * 0.5 + 0.5 * 0.8 * 0.5
+        np.testing.assert_allclose(scores.log_predictive, [math.log(first), math.log(second)])
+        np.testing.assert_array_equal(scores.n_choices, [3, 2])
+        assert scores.mean == pytest.approx((math.log(first) + math.log(second)) / 5)
+
+    def test_of_learned_weights_is_the_log_of_the_weighted_likelihood(self):
+        people = trials_of([[[0, 1]]])
+        scores = log_predictive(Evidence(people, binary([[0.9], [0.1]])), np.log([0.75, 0.25]))
+        assert scores.log_predictive[0] == pytest.approx(math.log(0.75 * 0.9 + 0.25 * 0.1))
+
+    def test_of_pooled_answers_uses_the_mean_probability_of_each_trial(self):
+        pooled = trials_of([[[1, 3], [2, 0]]], pooled=True)
+        scores = log_predictive(Evidence(pooled, binary([[0.8, 0.5], [0.2, 0.1]])))
+        np.testing.assert_allclose(scores.log_predictive, [math.log(0.5) * 4, 2 * math.log(0.7)])
+        np.testing.assert_array_equal(scores.n_choices, [4, 2])
+
+    def test_leaves_out_people_and_pooled_trials_without_answers(self):
+        people = trials_of([[[0, 1]], [[0, 0]], [[1, 0]]])
+        assert len(log_predictive(Evidence(people, binary([[0.5]]))).n_choices) == 2
+        pooled = trials_of([[[0, 1], [0, 0]]], pooled=True)
+        assert len(log_predictive(Evidence(pooled, binary([[0.5, 0.5]]))).n_choices) == 1
+
+    def test_of_an_impossible_answer_is_finite(self):
+        scores = log_predictive(Evidence(trials_of([[[1, 0]]]), binary([[1.0]])))
+        assert scores.log_predictive[0] == pytest.approx(math.log(TINY))
+
+    def test_of_many_answers_does_not_underflow(self):
+        scores = log_predictive(Evidence(trials_of([[[0, 100_000]]]), binary([[0.5], [0.25]])))
+        assert scores.mean == pytest.approx(math.log(0.5), abs=1e-5)
+
+    @given(
+        hnp.arrays(np.float64, (5, 3), elements=st.floats(0.01, 0.99)),
+        hnp.arrays(np.int64, (4, 3, 2), elements=st.integers(0, 6)),
+    )
+    def test_of_a_mixture_lies_between_those_of_its_worst_and_best_draw(self, p, counts):
+        counts[-1, :, 0] += 1
+        people = trials_of(counts)
+        mixture = log_predictive(Evidence(people, binary(p))).log_predictive
+        alone = log_likelihood(binary(p), people.counts)[:, people.counts.sum(axis=(1, 2)) > 0]
+        assert (mixture <= alone.max(axis=0) + 1e-9).all()
+        assert (mixture >= alone.min(axis=0) - 1e-9).all()
+
+    @given(hnp.arrays(np.float64, (4, 2), elements=st.floats(0, 1)))
+    def test_probabilities_of_all_possible_answers_of_a_person_sum_to_one(self, p):
+        everything = [[[1 - a, a], [1 - b, b]] for a in (0, 1) for b in (0, 1)]
+        scores = log_predictive(Evidence(trials_of(everything), binary(p)))
+        assert np.exp(scores.log_predictive).sum() == pytest.approx(1, abs=1e-9)
+
+    @pytest.mark.statistical
+    def test_expected_score_is_highest_for_the_theory_that_generates(self):
+        rng = np.random.default_rng(5)
+        truth = np.array([0.3, 0.8])
+        own = truth[rng.integers(2, size=400)]
+        counts = np.stack([rng.binomial(1, own[:, None], size=(400, 6))], axis=-1)
+        people = trials_of(np.concatenate([1 - counts, counts], axis=-1))
+        true, wrong = (
+            log_predictive(Evidence(people, binary(np.repeat(np.array(p)[:, None], 6, axis=1))))
+            for p in (truth, [0.4, 0.7])
+        )
+        ahead = paired_difference([true], [wrong])
+        assert ahead.value > 4 * ahead.standard_error
+
+
+class TestPairedDifference:
+    def test_error_is_that_of_the_paired_test_when_all_clusters_are_equal(self):
+        rng = np.random.default_rng(1)
+        first, second = rng.normal(size=(2, 12))
+        found = paired_difference([units(first, np.full(12, 4))], [units(second, np.full(12, 4))])
+        per_choice = (first - second) / 4
+        assert found.value == pytest.approx(per_choice.mean())
+        assert found.standard_error == pytest.approx(per_choice.std(ddof=1) / math.sqrt(12))
+
+    def test_averages_over_experiments_not_over_choices(self):
+        large, small = units([10.0] * 50, [100] * 50), units([3.0, 3.0])
+        zero = [units(np.zeros(50), [100] * 50), units([0.0, 0.0])]
+        assert paired_difference([large, small], zero).value == pytest.approx((0.1 + 3.0) / 2)
+
+    @given(hnp.arrays(np.float64, (2, 7), elements=st.floats(-50, 0)), hnp.arrays(int, 7, elements=st.integers(1, 9)))
+    def test_is_antisymmetric_and_its_ties_symmetric(self, scores, sizes):
+        first, second = ([units(row, sizes)] for row in scores)
+        there, back = paired_difference(first, second), paired_difference(second, first)
+        assert there.value == pytest.approx(-back.value)
+        assert there.standard_error == pytest.approx(back.standard_error)
+        assert is_tie(there) == is_tie(back)
+
+    def test_of_a_theory_with_itself_is_an_exact_tie(self):
+        same = [units([-1.0, -2.0, -3.0])]
+        assert paired_difference(same, same) == Estimate(0.0, 0.0)
+        assert is_tie(paired_difference(same, same))
+
+    def test_of_a_single_unit_has_no_finite_error_and_is_a_tie(self):
+        found = paired_difference([units([-1.0])], [units([-9.0])])
+        assert found == Estimate(8.0, math.inf)
+        assert is_tie(found)
+
+    def test_refuses_theories_scored_on_different_numbers_of_experiments(self):
+        with pytest.raises(ValueError, match="zip"):
+            paired_difference([units([-1.0])], [])
+
+    @pytest.mark.statistical
+    def test_two_errors_cover_the_true_difference_with_unequal_clusters(self):
+        rng = np.random.default_rng(2)
+        n_simulations, hits = 400, 0
+        for _ in range(n_simulations):
+            sizes = rng.integers(5, 40, size=40)
+            gain = rng.normal(0.1, 0.3, size=40) * sizes  # a person's own advantage per choice, mean 0.1
+            found = mean_over_units(units(gain, sizes))
+            low, high = found.interval
+            hits += low <= 0.1 <= high
+        nominal = 0.9475  # two errors of Student's t with 39 degrees of freedom
+        assert abs(hits / n_simulations - nominal) < 4 * math.sqrt(nominal * (1 - nominal) / n_simulations)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-5, 0), st.floats(0, 2)).map(lambda pair: Estimate(*pair)), min_size=1, max_size=6)
+)
+def test_average_of_estimates_adds_their_variances(parts):
+    found = average(parts)
+    assert found.value == pytest.approx(np.mean([part.value for part in parts]))
+    assert found.standard_error**2 * len(parts) ** 2 == pytest.approx(
+        sum(part.standard_error**2 for part in parts), abs=1e-12
+    )
+
+
+class TestNoiseCeiling:
+    def test_of_three_people_by_hand(self):
+        # Trial 0: B, B, A. Trial 1: only the first person, A.
+        people = trials_of([[[0, 1], [1, 0]], [[0, 1], [0, 0]], [[1, 0], [0, 0]]])
+        found = noise_ceiling(people)
+        first = math.log((1 + 0.5) / 3) + math.log(0.5)
+        second = math.log((1 + 0.5) / 3)
+        third = math.log(0.5 / 3)
+        assert found is not None
+        assert found.value == pytest.approx((first + second + third) / 4)
+
+    def test_of_pooled_answers_leaves_one_answer_out(self):
+        found = noise_ceiling(trials_of([[[1, 3], [0, 0]]], pooled=True))
+        assert found is not None
+        assert found.value == pytest.approx((math.log(0.5 / 4) + 3 * math.log(2.5 / 4)) / 4)
+
+    @pytest.mark.filterwarnings("error")
+    def test_of_pooled_trials_without_answers_makes_no_warning(self):
+        assert noise_ceiling(trials_of([[[2, 3], [0, 0], [4, 1]]], pooled=True)) is not None
+
+    def test_needs_a_trial_that_two_people_answered(self):
+        assert noise_ceiling(trials_of([[[0, 3], [0, 0]], [[0, 0], [3, 0]]])) is None
+        assert noise_ceiling(trials_of([[[1, 0], [0, 1]]], pooled=True)) is None
+
+    @pytest.mark.statistical
+    def test_lies_just_below_the_score_of_the_true_proportions(self):
+        rng = np.random.default_rng(8)
+        p = rng.uniform(0.05, 0.95, size=60)
+        chosen = (rng.random((200, 60)) < p).astype(int)
+        people = trials_of(np.stack([1 - chosen, chosen], axis=-1))
+        true = log_predictive(Evidence(people, binary(p[None])))
+        ceiling = noise_ceiling(people)
+        assert ceiling is not None
+        # Estimating one proportion from 199 people costs about 1 / (2 * 199) nats.
+        assert true.mean - 2 / (2 * 199) < ceiling.value < true.mean
+
+
+def test_skill_is_zero_at_chance_and_one_at_the_ceiling():
+    assert skill(-math.log(2), -0.4) == pytest.approx(0)
+    assert skill(-0.4, -0.4) == pytest.approx(1)
+    assert skill(-math.log(3), -0.4, n_options=3) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("ceiling", [None, -math.log(2), -1.0])
+def test_no_skill_is_given_without_a_ceiling_above_chance(ceiling):
+    assert skill(-0.5, ceiling) is None
+
+
+class TestProportionError:
+    def test_by_hand(self):
+        people = trials_of([[[3, 1], [0, 4], [0, 0]]], pooled=True)
+        error, correlation = proportion_error(binary([0.5, 0.75, 0.1]), people)
+        assert error == pytest.approx((0.25**2 + 0.25**2) / 2)
+        assert correlation == pytest.approx(1.0)
+
+    def test_has_no_correlation_when_the_theory_says_the_same_everywhere(self):
+        people = trials_of([[[3, 1], [0, 4]]], pooled=True)
+        assert proportion_error(binary([0.5, 0.5]), people)[1] is None
+
+
+class TestLearnPopulation:
+    @pytest.mark.statistical
+    def test_recovers_the_shares_of_two_types(self):
+        rng = np.random.default_rng(11)
+        first_type = rng.random(600) < 0.7
+        p = np.where(first_type, 0.9, 0.2)
+        chosen = rng.binomial(8, p)
+        people = trials_of(np.stack([8 - chosen, chosen], axis=-1)[:, None, :])
+        weights = np.exp(learn_population([Evidence(people, binary([[0.9], [0.2]]))], strength=0.0, n_iterations=200))
+        # Types are told apart almost always, so that the error is that of the share of people.
+        assert abs(weights[0] - 0.7) < 4 * math.sqrt(0.7 * 0.3 / 600)
+        assert weights.sum() == pytest.approx(1)
+
+    @pytest.mark.statistical
+    def test_recovers_the_mean_of_two_types_from_pooled_answers(self):
+        rng = np.random.default_rng(12)
+        totals = rng.binomial(2000, 0.7 * np.array([0.9, 0.3]) + 0.3 * np.array([0.2, 0.6]))
+        pooled = trials_of(np.stack([2000 - totals, totals], axis=-1)[None], pooled=True)
+        probabilities = binary([[0.9, 0.3], [0.2, 0.6]])
+        weights = np.exp(learn_population([Evidence(pooled, probabilities)], strength=0.0, n_iterations=500))
+        # One share is estimated from 2000 answers with a slope of 0.7 and 2000 with a slope of -0.3.
+        information = 2000 * (0.7**2 / (0.69 * 0.31) + 0.3**2 / (0.39 * 0.61))
+        assert abs(weights[0] - 0.7) < 4 / math.sqrt(information)
+
+    def test_never_lowers_the_score_of_what_it_was_taught(self):
+        rng = np.random.default_rng(4)
+        probabilities = binary(rng.random((16, 5)))
+        chosen = rng.integers(0, 4, size=(9, 5))
+        evidence = Evidence(trials_of(np.stack([3 - chosen, chosen], axis=-1)), probabilities)
+        scores = [
+            log_predictive(evidence, learn_population([evidence], strength=0.0, n_iterations=n)).log_predictive.sum()
+            for n in (0, 1, 2, 5, 20, 100)
+        ]
+        assert (np.diff(scores) >= -1e-9).all()
+
+    @given(st.floats(0.1, 100))
+    def test_one_person_moves_the_declared_population_by_a_share_of_its_strength(self, strength):
+        surely = Evidence(trials_of([[[0, 1]]]), binary([[1.0], [0.0]]))
+        weights = np.exp(learn_population([surely], strength=strength))
+        assert weights[0] == pytest.approx((strength / 2 + 1) / (strength + 1))
+
+    def test_of_answers_that_all_draws_predict_alike_is_the_declared_population(self):
+        alike = Evidence(trials_of([[[2, 5]]]), binary([[0.4]] * 8))
+        np.testing.assert_allclose(np.exp(learn_population([alike])), 1 / 8)
