@@ -322,7 +322,7 @@ class _SimulatedPeople:
         """Let everybody answer one trial."""
         p = np.concatenate([self.outcomes[t][:, draws, candidate].T for t, draws in self.own]).astype(np.float64)
         cumulative = np.cumsum(p, axis=1)
-        answers = (rng.random((len(p), 1)) * cumulative[:, -1:] > cumulative).sum(axis=1)
+        answers = (rng.random((len(p), 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(axis=1)
         for log_weight, outcomes in zip(self.log_weight, self.outcomes, strict=True):
             log_weight += np.log(np.maximum(outcomes[:, :, candidate].astype(np.float64), TINY))[answers]
 

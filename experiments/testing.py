@@ -7,6 +7,7 @@ A plugin, wherever it is kept, is held to its contract by a test class of its ow
         def source(self):
             return MySource(...)
 """
+# ruff: noqa: D102 - the names of tests are sentences
 
 from __future__ import annotations
 
@@ -140,7 +141,7 @@ class ParticipantSourceContract:
 
 
 class DomainContract:
-    """What every domain owes. Give fixtures ``domain`` and ``settings``, and ``empty_settings`` if a space can be empty."""
+    """What every domain owes. Give fixtures ``domain`` and ``settings``; ``empty_settings`` if a space can be empty."""
 
     @pytest.fixture
     def empty_settings(self) -> Mapping[str, Any] | None:
@@ -208,7 +209,9 @@ class DomainContract:
     def test_a_picture_is_a_fragment_without_scripts_or_addresses(self, domain: Domain, stimuli: Stimuli) -> None:
         picture = domain.picture(stimuli, 0)
         assert re.match(r"\s*<[a-zA-Z]", picture)
-        assert not re.search(r"<script|<html|\son\w+\s*=|javascript:|(src|href)\s*=\s*[\"']?(https?:)?//", picture, re.I)
+        assert not re.search(
+            r"<script|<html|\son\w+\s*=|javascript:|(src|href)\s*=\s*[\"']?(https?:)?//", picture, re.I
+        )
 
     def test_a_description_is_a_line_of_text(self, domain: Domain, stimuli: Stimuli) -> None:
         lines = [domain.describe(stimuli, row) for row in range(len(stimuli))]

@@ -220,3 +220,9 @@ def _explain(error: Any) -> str:
 def json_schema() -> dict[str, Any]:
     """JSON schema of study files."""
     return CampaignConfig.model_json_schema()
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(json_schema(), indent=1))

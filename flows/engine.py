@@ -372,7 +372,7 @@ class _Session:
 
     def _import(self) -> None:
         with contextlib.suppress(Exception):  # met again, and reported, in `settings`
-            import prefect.main
+            pass
 
     def wait(self, on_wait: Callable[[str], None]) -> None:
         """Until Prefect is imported and its server answers."""

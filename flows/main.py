@@ -262,7 +262,8 @@ def _run_study(
         config = config.model_copy(update={"seed": seed})
     folder = new_folder(runs, name or config.name, numbered=name is None)
     _carry(
-        folder, lambda: run_study(config, folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers)
+        folder,
+        lambda: run_study(config, folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers),
     )
 
 

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from experiments.archives import ARCHIVES
 from experiments.design import design_from_json
 from experiments.domains import DOMAINS
 from experiments.record import DesignChosen, PairPower
-from experiments.task import Design, Domain, Stimuli, Trials
+from experiments.task import Design, Domain, Trials
 from flows.config import CampaignConfig
 from flows.record import Concluded
 from flows.run import read_state
@@ -43,8 +42,8 @@ from flows.state import RunState
 from judges.judge import Verdict, VerdictResolved
 from theories.prior import Prior
 from theories.record import TheoryChecked
-from theories.score import Estimate, is_tie, paired_difference
-from theories.scoreboard import Scoreboard, Standing, prequential_advantage
+from theories.score import Estimate, is_tie
+from theories.scoreboard import Scoreboard, prequential_advantage
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.artifact import write_whole
 from traces.digest import Digest
@@ -228,12 +227,14 @@ def render(run: Reading) -> str:
         "fixed": fixed,
         "interval": interval,
         "day": lambda time: time.replace("T", " ")[:16] + " UTC" if time else "–",
-        "plural": lambda count, word: f"{count} {word}{'' if count == 1 else 's'}",
+        "plural": plural,
     }
     environment.globals |= {
         "label": run.label,
         "cite": lambda digest: run.journal.get(digest),
         "percent_more": percent_more,
+        "finite": np.isfinite,
+        "first_pictures": FIRST_PICTURES,
         "COIN": COIN,
     }
     figures = Figures()
@@ -279,6 +280,12 @@ def interval(value: float | None, standard_error: float | None, digits: int = 4)
         return "interval unknown"
     low, high = Estimate(value, standard_error).interval
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
+def plural(count: int, word: str) -> str:
+    """A count with its noun."""
+    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{count:,} {word if count == 1 else many}"
 
 
 def percent_more(nats: float) -> str:
@@ -508,9 +515,7 @@ def trial_caption(
         "people": None
         if shares is None or np.isnan(shares.share[row])
         else f"{shares.share[row]:.0%} ({shares.low[row]:.0%} to {shares.high[row]:.0%})",
-        "predicted": [
-            (run.label(rival), f"{values[0][row]:.0%}") for rival, values in (predictions or {}).items()
-        ],
+        "predicted": [(run.label(rival), f"{values[0][row]:.0%}") for rival, values in (predictions or {}).items()],
     }
 
 
@@ -596,7 +601,7 @@ def error_facts(run: Reading, figures: Figures) -> dict[str, Any]:
         "folds_figure": figures.folds(folds) if folds else "",
         "truth": truth,
         "truth_rows": [
-            (run.label(name), truth.corrected[name], truth.uncorrected.get(name)) for name in names if truth is not None
+            (name, truth.corrected[name], truth.uncorrected.get(name)) for name in names if truth is not None
         ],
     }
 
@@ -779,6 +784,7 @@ def family_tree(run: Reading) -> dict[str, Any] | None:
                 "y": y,
                 "status": status_of(run, digest),
                 "label": run.label(digest),
+                "short": textwrap.shorten(run.label(digest).name, 68, placeholder=" …"),
                 "change": textwrap.shorten(" ".join(how.split()), 74, placeholder=" …"),
                 "parents": others,
                 "cycle": record.cycle,

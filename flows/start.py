@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
+
+from threadpoolctl import threadpool_limits
 
 from flows.campaign import run_campaign
 from flows.config import CampaignConfig, load_study
@@ -42,7 +45,7 @@ def run_study(
     """
     config = study if isinstance(study, CampaignConfig) else load_study(study)
     shown = progress or SilentProgress()
-    with create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
+    with one_thread(), create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
         return execute(engine, run_campaign, run, on_wait=shown.waiting).record
 
 
@@ -60,8 +63,13 @@ def resume_run(
     if state.concluded is not None:
         return state.concluded.record
     shown = progress or SilentProgress()
-    with open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
+    with one_thread(), open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         return execute(engine, run_campaign, run, on_wait=shown.waiting).record
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Linear algebra on one thread: the sandboxes use the processors, and results must not depend on their number."""
+    return threadpool_limits(1, user_api="blas")
 
 
 def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:

@@ -94,8 +94,11 @@ class GrammarAdvocate:
         todo = [(start.composition, start.digest, "narrow the declared ranges") for start in brief.starts]
         while True:
             # Loser and leader may be one structure with different ranges: it is fitted once.
-            fresh = {item[0].key: item for item in reversed(todo) if item[0].key not in tried}
-            todo = list(reversed(fresh.values()))[: max(brief.n_candidates - len(tried), 0)]
+            fresh: dict[object, tuple[Composition, Digest, str]] = {}
+            for item in todo:
+                if item[0].key not in tried:
+                    fresh.setdefault(item[0].key, item)
+            todo = list(fresh.values())[: max(brief.n_candidates - len(tried), 0)]
             if not todo:
                 break
             results = evaluate([(composition, parent) for composition, parent, _ in todo])

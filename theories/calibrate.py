@@ -184,7 +184,7 @@ class _Shared:
             points = np.where(better[:, None], ahead[row, best], points)
             damping = np.clip(np.where(better, tried[row, best], damping * 1e3), 1e-6, 1e6)
             deviance = deviance - gained
-            if (gained <= 1e-5 * deviance.min()).all():
+            if (gained <= 1e-4 * deviance.min()).all():
                 break
         return points[deviance.argmin()]  # type: ignore[no-any-return]
 
@@ -196,21 +196,26 @@ class _Shared:
     def population(self, point: Array) -> dict[str, Prior]:
         """Priors around the fitted point.
 
-        The spread is that of the closest product of independent normals to the posterior (Bishop, 2006, section
-        10.1.2): one over the square root of each parameter's own information with the others held, which is less than
-        the marginal spread where parameters can stand in for one another. Information counts for less by the
-        dispersion, Pearson's statistic per degree of freedom, since answers vary more around any theory than separate
-        choices would.
+        A parameter's spread is the distance, with the others held, over which the answers become less likely by half
+        a unit of deviance: the spread of the closest product of independent normals to the posterior (Bishop, 2006,
+        section 10.1.2), which is less than the marginal spread where parameters can stand in for one another. It is
+        measured, not taken from the curvature at the point, because the answers hardly depend on a parameter that has
+        become large, and very much on it when it is small. The unit is the dispersion, Pearson's statistic per degree
+        of freedom, since answers vary more around any theory than separate choices would.
         """
-        probabilities, slopes = (part[0] for part in self.slopes(point[None]))
-        _, information = self.scores(probabilities, slopes)
-        expected = self.totals * np.maximum(probabilities, 1e-3)
-        freedom = self.counts[:, 1:].size - len(point)
-        dispersion = max(
-            1.0, float(((self.counts - expected) ** 2 / np.maximum(expected, TINY)).sum() / max(freedom, 1))
-        )
-        own = np.maximum(np.einsum("ppt->p", information) / dispersion, 1e-9)
-        spread = np.clip(1 / np.sqrt(own), 0.25 * SMALLEST_SPREAD, 0.5)
+        centre = self.probabilities(point[None])
+        expected = self.totals * np.maximum(centre[0], 1e-3)
+        freedom = max(self.counts[:, 1:].size - len(point), 1)
+        dispersion = max(1.0, float(((self.counts - expected) ** 2 / np.maximum(expected, TINY)).sum() / freedom))
+        distances = np.geomspace(0.25 * SMALLEST_SPREAD, 0.5, 12)
+        axes = np.eye(len(point))
+        moved = point + distances[:, None, None, None] * np.stack([axes, -axes])  # (distance, side, parameter, :)
+        inside = ((moved >= 0) & (moved <= 1)).all(axis=-1)
+        answers = self.probabilities(np.clip(moved, 0.0, 1.0).reshape(-1, len(point)))
+        rises = (self.deviance(answers).reshape(inside.shape) - self.deviance(centre)[0]) / dispersion
+        rise = np.where(inside, rises, 0.0).sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
+        rise = np.maximum.accumulate(np.maximum(rise, 1e-9), axis=0)
+        spread = [float(np.exp(np.interp(np.log(0.5), np.log(column), np.log(distances)))) for column in rise.T]
         return {
             name: prior.narrowed(float(self.low[column] + width * point[column]), float(width * spread[column]))
             for column, ((name, prior), width) in enumerate(zip(self.priors.items(), self.high - self.low, strict=True))

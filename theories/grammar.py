@@ -51,8 +51,8 @@ class Composition:
 
     @property
     def key(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Identity of the structure, whatever the priors."""
-        return tuple(sorted((slot, names) for slot, names in self.slots.items() if names))
+        """Identity of the structure, whatever the priors and the order of names."""
+        return tuple(sorted((slot, tuple(sorted(names))) for slot, names in self.slots.items() if names))
 
     @property
     def size(self) -> int:

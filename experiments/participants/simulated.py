@@ -104,7 +104,7 @@ class SimulatedParticipants:
         p = (1 - self.random_choice_share) * p + self.random_choice_share / n_options
         trial = rng.permuted(np.tile(np.arange(n_trials), (n_people, design.repetitions)), axis=1)
         cumulative = np.cumsum(np.take_along_axis(p, trial[:, :, None], axis=1), axis=-1)
-        response = (rng.random((*trial.shape, 1)) * cumulative[..., -1:] >= cumulative).sum(axis=-1)
+        response = (rng.random((*trial.shape, 1)) * cumulative[..., -1:] >= cumulative[..., :-1]).sum(axis=-1)
         return Trials(
             experiment=design.name,
             stimuli=design.stimuli,

@@ -62,7 +62,9 @@ class TestExpectedInformationGain:
 
     def test_a_symmetric_channel_has_its_known_capacity(self):
         log_predictive = np.log(two_options([[0.1], [0.9]]))
-        assert expected_information_gain(log_predictive, uniform(2)) == pytest.approx(np.log(2) - entr([0.1, 0.9]).sum())
+        assert expected_information_gain(log_predictive, uniform(2)) == pytest.approx(
+            np.log(2) - entr([0.1, 0.9]).sum()
+        )
 
     @given(st.integers(0, 10_000))
     def test_gain_lies_between_nothing_and_the_entropy_of_the_prior(self, seed):
@@ -73,7 +75,7 @@ class TestExpectedInformationGain:
         assert np.all(gain < entr(prior).sum() + 1e-12)
 
     def test_arrays_that_disagree_are_refused(self):
-        with pytest.raises(ShapeError, match="disagree on n_theories.*2.*3"):
+        with pytest.raises(ShapeError, match=r"disagree on n_theories.*2.*3"):
             expected_information_gain(np.zeros((2, 1, 1)), np.zeros(3))
 
 
@@ -97,9 +99,7 @@ class TestChooseTrials:
         found = choose_trials(theories, log_prior, n_trials=2, rng=rng, n_people=4000, random_share=0)
         first, second = found.rows
         alone = exact_information(theories, log_prior, [first])
-        gains = {
-            row: exact_information(theories, log_prior, [first, row]) - alone for row in range(6) if row != first
-        }
+        gains = {row: exact_information(theories, log_prior, [first, row]) - alone for row in range(6) if row != first}
         # The simulated gain is a mean over 4000 people per theory of a number in [0, log 3]: its error is at most
         # half of that range over the square root of all of them, weighted by the prior.
         error = 0.5 * np.log(3) * np.sqrt(np.sum(np.exp(log_prior) ** 2) / 4000)
@@ -112,7 +112,9 @@ class TestChooseTrials:
         # says nothing; the second one says whether it equals the first.
         a = two_options(np.repeat([[1e-9], [1 - 1e-9]], 4, axis=1))
         b = two_options(np.full((2, 4), 0.5))
-        found = choose_trials([a, b], uniform(2), n_trials=2, rng=np.random.default_rng(0), n_people=200, random_share=0)
+        found = choose_trials(
+            [a, b], uniform(2), n_trials=2, rng=np.random.default_rng(0), n_people=200, random_share=0
+        )
         exact = entr([0.75, 0.25]).sum() - 0.5 * np.log(2)
         assert found.information[0] == pytest.approx(0, abs=1e-6)
         assert found.information[1] == pytest.approx(exact, abs=1e-5)
@@ -192,7 +194,9 @@ class TestChooseTrials:
 
     def test_more_trials_than_candidates_are_refused(self):
         with pytest.raises(DesignError, match="7 trials were asked for and the design space offers 6"):
-            choose_trials(random_theories(np.random.default_rng(0)), uniform(3), n_trials=7, rng=np.random.default_rng())
+            choose_trials(
+                random_theories(np.random.default_rng(0)), uniform(3), n_trials=7, rng=np.random.default_rng()
+            )
 
     def test_theories_for_different_trials_are_refused(self):
         theories = [np.full((2, 3, 2), 0.5), np.full((2, 4, 2), 0.5)]

@@ -72,7 +72,7 @@ def test_the_preregistered_design_is_let_through(preregistration, design):
 
 
 def test_collection_without_a_preregistration_is_refused(design):
-    with pytest.raises(PreregistrationError, match="'1.1' has no preregistration"):
+    with pytest.raises(PreregistrationError, match=r"'1\.1' has no preregistration"):
         check_preregistered(None, design)
 
 

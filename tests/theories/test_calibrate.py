@@ -1,60 +1,134 @@
-"""Calibration: the population that a theory declares becomes the one that made the choices."""
+"""Narrowing declared ranges: a known population is recovered, limits are kept, nothing is learned from nothing."""
+
+import math
 
 import numpy as np
 import pytest
 
 from experiments.task import Stimuli, Trials
-from theories.calibrate import _most_likely, calibrate
-from theories.prior import Prior, draw_population
+from theories.calibrate import calibrate
+from theories.prior import Prior, parse_prior
+from theories.score import Evidence, log_predictive
 
-UNIFORM = Prior("uniform", 0.0, 1.0)
+LEAN = parse_prior("lean", {"prior": "uniform", "low": -4.0, "high": 4.0})
+SLOPE = parse_prior("slope", {"prior": "log_uniform", "low": 0.05, "high": 20.0})
 
 
-def coin(drawn):
-    """Every person has one probability of choosing the second option, on every trial."""
-    p = drawn["p"][:, None]
+def logistic(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def binomial_trials(chosen, asked, *, pooled=False, experiment="e") -> Trials:
+    """Trials in which each person chose the last option ``chosen`` of ``asked`` times, ``(n_people, n_trials)``."""
+    chosen = np.asarray(chosen)
+    person, trial = (axis.ravel() for axis in np.indices(chosen.shape))
+    return Trials(
+        experiment=experiment,
+        stimuli=Stimuli({"x": np.arange(float(chosen.shape[1]))}),
+        participant=np.tile(person * (not pooled), 2),
+        trial=np.tile(trial, 2),
+        response=np.repeat([0, 1], person.size),
+        count=np.concatenate([(asked - chosen).ravel(), chosen.ravel()]),
+        pooled=pooled,
+    )
+
+
+def lean_alone(parameters):
+    """One trial; the log odds are the lean."""
+    p = logistic(parameters["lean"])[:, None]
     return [np.stack([1 - p, p], axis=-1)]
 
 
-def choices(p, n_choices, rng):
-    people = np.repeat(np.arange(len(p)), n_choices)
-    response = (rng.random(len(people)) < p[people]).astype(np.int64)
-    zeros = np.zeros(len(people), dtype=np.int64)
-    return Trials("coin", Stimuli({"face": np.zeros(1)}), people, zeros, response, zeros + 1, n_people=len(p))
+X = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
 
 
-def test_a_population_that_fills_its_limits_is_not_narrowed():
-    draws = (np.arange(4096) + 0.5) / 4096
-    fitted = _most_likely(UNIFORM, draws, np.full(4096, 1 / 4096), floor=0.02)
-    again = fitted.quantile(draws)
-    assert again.mean() == pytest.approx(0.5, abs=1e-3)
-    # A normal with the standard deviation of a uniform, truncated to its limits, would have a spread of 0.23.
-    assert again.std() == pytest.approx(np.sqrt(1 / 12), abs=0.015)
+def slope_and_lean(parameters):
+    p = logistic(parameters["slope"][:, None] * X + parameters["lean"][:, None])
+    return [np.stack([1 - p, p], axis=-1)]
 
 
-@pytest.mark.parametrize(("center", "spread"), [(0.5, 0.1), (0.2, 0.2), (0.9, 0.3)])
-def test_the_most_likely_truncated_normal_has_the_moments_of_its_draws(center, spread):
-    draws = UNIFORM.narrowed(center, spread).quantile((np.arange(4096) + 0.5) / 4096)
-    fitted = _most_likely(UNIFORM, draws, np.full(4096, 1 / 4096), floor=0.02)
-    assert fitted.center == pytest.approx(center, abs=0.01)
-    assert fitted.spread == pytest.approx(spread, abs=0.01)
+def test_without_parameters_or_answers_nothing_is_narrowed():
+    assert calibrate({}, [], lean_alone) == {}
+    assert calibrate({"lean": LEAN}, [], lean_alone) == {"lean": LEAN}
+
+
+def test_keeps_limits_and_unit_and_becomes_normal_on_the_priors_scale():
+    people = binomial_trials(np.full((5, 6), 2), 4)
+    found = calibrate({"slope": SLOPE, "lean": LEAN}, [people], slope_and_lean, n_draws=128, n_iterations=2)
+    assert (found["slope"].kind, found["lean"].kind) == ("log_normal", "normal")
+    for name, declared in (("slope", SLOPE), ("lean", LEAN)):
+        assert (found[name].low, found[name].high) == (declared.low, declared.high)
+        assert parse_prior(name, found[name].to_literal()).kind == found[name].kind
+
+
+def test_the_same_answers_give_the_same_population():
+    people = binomial_trials([[3], [7], [5]], 10)
+    first, again = (calibrate({"lean": LEAN}, [people], lean_alone, n_draws=64) for _ in range(2))
+    assert first == again
 
 
 @pytest.mark.statistical
-def test_calibration_recovers_the_population_that_made_the_choices():
-    rng = np.random.default_rng(3)
-    n_people, n_choices = 400, 100
-    truth = UNIFORM.narrowed(0.7, 0.15)
-    p = truth.quantile(rng.random(n_people))
-    learned = calibrate({"p": UNIFORM}, [choices(p, n_choices, rng)], coin, n_draws=1024, n_iterations=12)["p"]
-    population = draw_population({"p": learned}, 4096, np.random.default_rng(0))["p"]
-    truly = truth.quantile((np.arange(4096) + 0.5) / 4096)
-    noise = truly * (1 - truly) / n_choices
-    standard_error = np.sqrt((truly.var() + noise.mean()) / n_people)
-    assert abs(population.mean() - truly.mean()) < 4 * standard_error
-    # Standard error of a standard deviation: itself over the root of twice the people.
-    assert abs(population.std() - truly.std()) < 4 * np.sqrt(truly.var() + noise.mean()) / np.sqrt(2 * n_people)
+@pytest.mark.parametrize(("mean", "sd"), [(0.5, 0.8), (-1.0, 0.4)])
+def test_recovers_mean_and_sd_of_a_known_population(mean, sd):
+    rng = np.random.default_rng(21)
+    n_people, n_answers = 500, 100
+    own = rng.normal(mean, sd, size=n_people)
+    people = binomial_trials(rng.binomial(n_answers, logistic(own))[:, None], n_answers)
+    found = calibrate({"lean": LEAN}, [people], lean_alone, n_iterations=20)["lean"]
+    # A person's lean is known up to about the error of n_answers at the mean lean.
+    noise = 1 / (n_answers * logistic(mean) * logistic(-mean))
+    spread = sd**2 + noise
+    assert abs(found.center - mean) < 4 * math.sqrt(spread / n_people)
+    assert abs(found.spread - sd) < 4 * spread / (sd * math.sqrt(2 * n_people))
 
 
-def test_without_parameters_there_is_nothing_to_calibrate():
-    assert calibrate({}, [choices(np.array([0.5]), 3, np.random.default_rng(0))], coin) == {}
+@pytest.mark.statistical
+def test_recovers_a_population_on_the_logarithmic_scale():
+    rng = np.random.default_rng(22)
+    n_people, repetitions = 300, 20
+    log_slope, lean = rng.normal(math.log(1.5), 0.5, size=n_people), rng.normal(0.3, 0.5, size=n_people)
+    p = logistic(np.exp(log_slope)[:, None] * X + lean[:, None])
+    people = binomial_trials(rng.binomial(repetitions, p), repetitions)
+    found = calibrate({"slope": SLOPE, "lean": LEAN}, [people], slope_and_lean, n_draws=1024, n_iterations=20)
+    # Errors of one person's two parameters from the Fisher information at the population's center.
+    center = logistic(1.5 * X + 0.3)
+    weight = repetitions * center * (1 - center)
+    design = np.stack([1.5 * X, np.ones_like(X)])
+    noise = np.diag(np.linalg.inv((design * weight) @ design.T))
+    for name, mean, variance in (("slope", math.log(1.5), noise[0]), ("lean", 0.3, noise[1])):
+        spread = 0.5**2 + variance
+        assert abs(found[name].center - mean) < 4 * math.sqrt(spread / n_people)
+        assert abs(found[name].spread - 0.5) < 4 * spread / (0.5 * math.sqrt(2 * n_people))
+
+
+def test_people_who_are_all_beyond_a_limit_put_the_center_on_it():
+    narrow = Prior("uniform", -1.0, 1.0)
+    people = binomial_trials(np.full((20, 1), 99), 100)
+    found = calibrate({"lean": narrow}, [people], lean_alone, n_draws=128)["lean"]
+    assert found.center == pytest.approx(1.0, abs=0.02)
+    assert parse_prior("lean", found.to_literal()).center <= 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_calibrated_population_scores_the_same_answers_better_than_the_declared_one(seed):
+    rng = np.random.default_rng(seed)
+    own = rng.normal(rng.uniform(-2, 2), 0.5, size=60)
+    people = binomial_trials(rng.binomial(20, logistic(own))[:, None], 20)
+    uniform = (np.arange(512) + 0.5) / 512
+    found = calibrate({"lean": LEAN}, [people], lean_alone)["lean"]
+    before, after = (
+        log_predictive(Evidence(people, lean_alone({"lean": prior.quantile(uniform)})[0])).mean
+        for prior in (LEAN, found)
+    )
+    assert after > before
+
+
+@pytest.mark.statistical
+def test_pooled_answers_put_the_center_where_everybody_shares_it():
+    rng = np.random.default_rng(23)
+    n_answers = 4000
+    pooled = binomial_trials(rng.binomial(n_answers, logistic(np.array([[0.7]]))), n_answers, pooled=True)
+    found = calibrate({"lean": LEAN}, [pooled], lean_alone)["lean"]
+    error = 1 / math.sqrt(n_answers * logistic(0.7) * logistic(-0.7))
+    assert abs(found.center - 0.7) < 4 * math.hypot(error, found.spread)
+    assert found.spread < 0.5

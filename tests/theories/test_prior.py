@@ -137,5 +137,5 @@ def test_every_stratum_of_a_parameter_holds_one_draw(seed, n_draws):
 def test_population_integrates_a_smooth_function_far_better_than_independent_draws():
     prior = parse_prior("x", UNIFORM)
     drawn = draw_population({"x": prior}, 256, np.random.default_rng(3))["x"]
-    independent_error = 4 * math.sqrt(1 / 3) / 2 / math.sqrt(256)  # rough scale of x**2 on [1, 3]
+    independent_error = math.sqrt((3**5 - 1) / 10 - (13 / 3) ** 2) / math.sqrt(256)  # of x**2 on [1, 3]
     assert abs((drawn**2).mean() - 13 / 3) < independent_error / 20

@@ -172,9 +172,7 @@ class TestPairedDifference:
         assert abs(hits / n_simulations - nominal) < 4 * math.sqrt(nominal * (1 - nominal) / n_simulations)
 
 
-@given(
-    st.lists(st.tuples(st.floats(-5, 0), st.floats(0, 2)).map(lambda pair: Estimate(*pair)), min_size=1, max_size=6)
-)
+@given(st.lists(st.tuples(st.floats(-5, 0), st.floats(0, 2)).map(lambda pair: Estimate(*pair)), min_size=1, max_size=6))
 def test_average_of_estimates_adds_their_variances(parts):
     found = average(parts)
     assert found.value == pytest.approx(np.mean([part.value for part in parts]))

@@ -226,7 +226,7 @@ class Session:
             )
         ((n_draws,),) = shapes
         for name, array in values.items():
-            _check_dtype(name, array)
+            _check_dtype(name, array, "biuf")
         sizes = [(n_draws, n_trials, self._n_options) for n_trials in self._n_trials]
         expected = 8 * sum(map(math.prod, sizes))
         if expected > self._limits.output_bytes:
@@ -306,9 +306,10 @@ def _prepared(arrays: StimuliArrays, index: int) -> dict[str, NDArray[Any]]:
     return prepared
 
 
-def _check_dtype(name: str, array: NDArray[Any]) -> None:
-    if array.dtype.kind not in "biufU":
-        raise ValueError(f"the array {name!r} has dtype {array.dtype}; give numbers, truth values or text.")
+def _check_dtype(name: str, array: NDArray[Any], kinds: str = "biufU") -> None:
+    if array.dtype.kind not in kinds:
+        allowed = "numbers, truth values or text" if "U" in kinds else "numbers"
+        raise ValueError(f"the array {name!r} has dtype {array.dtype}; give {allowed}.")
 
 
 def _error_from(said: Mapping[str, Any]) -> TheoryError:
@@ -334,12 +335,13 @@ def _check_probabilities(answer: Array, index: int, parameters: Mapping[str, NDA
     """Refuse what is no probability, and divide the rest by its sum, in place."""
     if not answer.size:
         return
-    total = np.add.reduce([answer[..., option] for option in range(answer.shape[-1])])  # faster than sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        total = np.add.reduce([answer[..., option] for option in range(answer.shape[-1])])  # faster than sum(axis=-1)
     error = np.abs(total - 1)
     if not (error.max() <= TOLERANCE and answer.min() >= -TOLERANCE):  # a NaN compares as False
         bad = ~(error <= TOLERANCE) | ~(answer >= -TOLERANCE).all(axis=-1)
         draw, trial = (int(position) for position in np.argwhere(bad)[0])
-        values = ", ".join(f"{name}={array[draw]:g}" for name, array in parameters.items() if name)
+        values = ", ".join(f"{name}={float(array[draw]):g}" for name, array in parameters.items() if name)
         raise TheoryProbabilityError(
             f"{int(bad.sum())} of {bad.size} answers are no probabilities; the first is {answer[draw, trial]} at "
             f"stimuli set {index}, draw {draw}{f' ({values})' if values else ''}, trial {trial}. They must be finite, "

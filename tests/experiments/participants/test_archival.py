@@ -212,9 +212,7 @@ class TestRelease:
 
 
 class TestSealed:
-    @given(
-        st.lists(st.integers(1, 20), min_size=1, max_size=6), st.floats(0, 0.95), st.integers(0, 100)
-    )
+    @given(st.lists(st.integers(1, 20), min_size=1, max_size=6), st.floats(0, 0.95), st.integers(0, 100))
     @settings(max_examples=60, deadline=None)
     def test_the_share_is_kept_and_every_experiment_has_an_open_trial(self, sizes, share, seed):
         trials = [archive(str(place), n_trials=n, first=100 * place) for place, n in enumerate(sizes)]

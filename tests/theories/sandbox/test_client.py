@@ -1,6 +1,10 @@
 import asyncio
 import os
+import select
+import shutil
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -86,7 +90,7 @@ def test_session_answers_again_and_sessions_may_be_interleaved(sandbox):
 
 def test_session_survives_an_exception_of_its_theory(sandbox):
     source = body(
-        "if parameters['w'].max() > 1:\n    raise ValueError('too large')\nreturn parameters['w'] + 0 * trials['x'][:, 0]"
+        "if parameters['w'].max() > 1:\n    raise ValueError('too large')\nreturn parameters['w'] + 0 * trials.x[:, 0]"
     )
     with sandbox.open_session(source, X) as session:
         with pytest.raises(TheoryRaisedError, match="ValueError at line 3 of the source: too large"):
@@ -153,9 +157,9 @@ def test_tiny_departures_are_normalised(sandbox):
 @pytest.mark.parametrize(
     ("source", "error", "match"),
     [
-        (body("return parameters['w'] / xp.zeros(5) * 0"), TheoryProbabilityError, r"nan.*stimuli set 0, draw 0 \(w=0.2\), trial 0"),
-        (body("return parameters['w'] + xp.full(5, 1.5)"), TheoryProbabilityError, "15 of 15 answers are no probabilities"),
-        (body("return xp.full((*parameters['w'].shape, 1), 0.6) + xp.zeros((5, 2))"), TheoryProbabilityError, "sum to 1"),
+        (body("return parameters['w'] / xp.zeros(5) * 0"), TheoryProbabilityError, r"nan.* draw 0 \(w=0.2\), trial 0"),
+        (body("return parameters['w'] + xp.full(5, 1.5)"), TheoryProbabilityError, "15 of 15 answers are no prob"),
+        (body("return xp.ones((len(parameters.w), 5, 2))"), TheoryProbabilityError, "sum to 1"),
         (body("return xp.inf + parameters['w'] + xp.zeros(5)"), TheoryProbabilityError, "finite"),
         (body("return xp.zeros((2, 7))"), TheoryShapeError, r"shape \(2, 7\); it must be \(1, 5, 2\)"),
         (body("return 'yes'"), TheoryShapeError, "returned str of dtype"),
@@ -239,6 +243,37 @@ def test_missing_layer_that_is_required_refuses_to_run():
         sandbox.probabilities(body("return 0"), DRAWS, X)
 
 
+def wait_for_end(session):
+    """Children follow their zygote in their own time."""
+    poll = select.poll()
+    poll.register(session._child._answers, select.POLLIN)
+    assert poll.poll(10_000)
+
+
+@pytest.mark.skipif(not shutil.which("setarch"), reason="needs setarch to pretend to be an unknown architecture")
+def test_layer_that_the_machine_lacks_is_left_out_and_can_be_required():
+    program = f"""
+import sys
+sys.path.insert(0, {os.getcwd()!r})
+import numpy as np
+from theories.errors import SandboxUnavailableError
+from theories.sandbox.client import Sandbox
+source, data = "def choose(p, t, xp): return xp.full(2, 0.5)", [{{"x": np.zeros(2)}}]
+with Sandbox() as sandbox:
+    print(sandbox.probabilities(source, {{}}, data)[0].shape, sandbox.level.layers)
+try:
+    Sandbox(require=frozenset({{"seccomp"}})).probabilities(source, {{}}, data)
+except SandboxUnavailableError as error:
+    print("refused:", error)
+"""
+    told = subprocess.run(
+        ["setarch", "i686", sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert "(1, 2, 2)" in told
+    assert "'seccomp'" not in told
+    assert "refused: theories must run with seccomp" in told
+
+
 def test_bubblewrap_that_does_not_work_is_left_out_and_noted(honest, tmp_path, monkeypatch):
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho no namespaces here >&2\nexit 1\n")
@@ -250,7 +285,7 @@ def test_bubblewrap_that_does_not_work_is_left_out_and_noted(honest, tmp_path, m
         assert "no namespaces here" in sandbox.level.notes[0]
     with (
         Sandbox(require=frozenset({"bwrap"})) as sandbox,
-        pytest.raises(SandboxUnavailableError, match="bwrap, which.*no namespaces here"),
+        pytest.raises(SandboxUnavailableError, match=r"bwrap, which.*no namespaces here"),
     ):
         sandbox.probabilities(body("return 0"), DRAWS, X)
 
@@ -260,6 +295,7 @@ def test_lost_zygote_is_started_again(honest):
         session = sandbox.open_session(body("return parameters['w'] + 0 * trials['x'][:, 0]"), X)
         os.killpg(sandbox._zygote._process.pid, signal.SIGKILL)
         sandbox._zygote._process.wait()
+        wait_for_end(session)
         with pytest.raises(TheoryResourceError, match="gave no answer"):
             session.probabilities(DRAWS)
         session.close()

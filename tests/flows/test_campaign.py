@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flows.audit import audit
+from flows.record import RECORD_TYPES
+from flows.run import create_run, read_state
+from flows.start import find_run, new_folder, resume_run, run_study
+from theories.theory import TheoryProgram
+from traces.errors import LockedError
+from traces.fold import canonical_digest
+from traces.journal import INTENT
+from traces.step import JOURNAL_FILE, Trace
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small import small_study, write_study
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "small"
+    run_study(small_study(), folder, n_workers=1)
+    return folder
+
+
+def form(folder: Path) -> str:
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        return canonical_digest(trace.journal.events())
+
+
+def test_a_campaign_ends_with_a_verdict_on_frozen_predictions(finished: Path) -> None:
+    state, trace = read_state(finished)
+    trace.close()
+    assert state.concluded is not None
+    assert state.concluded.record.basis.startswith("predictions frozen before")
+    assert len(state.cycles) == len(state.collected) == 2
+    assert state.truth is not None
+    assert state.truth.record.n_trials > 100
+
+
+def test_every_stage_leaves_its_records(finished: Path) -> None:
+    state, trace = read_state(finished)
+    trace.close()
+    assert len(state.designs) == len(state.preregistrations) == 2
+    assert len(state.scores) >= 4
+    assert state.diagnoses[0].record.claims
+    assert all(claim.cites for item in state.diagnoses for claim in item.record.claims)
+    assert state.searches
+    assert state.epochs
+
+
+def test_nothing_is_collected_before_its_predictions_are_frozen(finished: Path) -> None:
+    with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
+        kinds = [event.kind for event in trace.journal.events() if event.kind != INTENT]
+    frozen = [place for place, kind in enumerate(kinds) if kind == "preregistration"]
+    collected = [place for place, kind in enumerate(kinds) if kind == "trials_collected"]
+    assert all(before < after for before, after in zip(frozen, collected, strict=True))
+
+
+def test_the_same_study_gives_the_same_records_whatever_the_number_of_workers(finished: Path, tmp_path: Path) -> None:
+    run_study(small_study(), tmp_path / "again", n_workers=2)
+    assert form(tmp_path / "again") == form(finished)
+
+
+def test_another_seed_gives_other_answers(finished: Path, tmp_path: Path) -> None:
+    run_study(small_study(seed=4, stop={"cycles": 1, "least_cycles": 1}), tmp_path / "other", n_workers=1)
+    assert form(tmp_path / "other") != form(finished)
+
+
+def test_resuming_a_finished_run_returns_its_verdict_at_once(finished: Path) -> None:
+    state, trace = read_state(finished)
+    head = trace.journal.head
+    trace.close()
+    begun = time.perf_counter()
+    again = resume_run(finished)
+    assert time.perf_counter() - begun < 1.0
+    assert state.concluded is not None
+    assert again == state.concluded.record
+    _, trace = read_state(finished)
+    assert trace.journal.head == head
+    trace.close()
+
+
+def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(finished: Path, tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    folder = tmp_path / "small"
+    rng = np.random.default_rng(5)
+    for pause in rng.uniform(1.0, 4.0, 3):
+        begun = (folder / JOURNAL_FILE).exists()
+        what = ["resume", str(folder)] if begun else ["run", str(study), "--runs", str(tmp_path), "--name", "small"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.main", *what, "--engine", "none", "--workers", "1"],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            process.wait(float(pause))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    if (folder / JOURNAL_FILE).exists():
+        resume_run(folder, n_workers=1)
+    else:
+        run_study(small_study(), folder, n_workers=1)
+    assert form(folder) == form(finished)
+    assert audit(folder, n_workers=1).passed
+
+
+def test_the_audit_passes_and_recomputes_every_score(finished: Path) -> None:
+    found = audit(finished, n_workers=1)
+    assert found.passed, [finding for finding in found.findings if not finding.passed]
+    state, trace = read_state(finished)
+    trace.close()
+    (line,) = [finding for finding in found.findings if finding.name == "recomputation"]
+    assert line.detail.startswith(f"{len(state.scores)} scores")
+
+
+def test_the_audit_names_the_record_in_which_one_byte_was_changed(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "tampered"
+    shutil.copytree(finished, folder)
+    with sqlite3.connect(folder / JOURNAL_FILE) as database:
+        table, column = next(
+            (name, column)
+            for (name,) in database.execute("select name from sqlite_master where type='table'")
+            for _, column, *_ in database.execute(f"pragma table_info({name})")
+            if column == "body"
+        )
+        for (trigger,) in database.execute("select name from sqlite_master where type='trigger'").fetchall():
+            database.execute(f"drop trigger {trigger}")
+        seq, kind, body = database.execute(
+            f"select seq, kind, {column} from {table} where kind = 'theory_scored' order by seq limit 1"
+        ).fetchone()
+        place = body.index("0.") + 2
+        changed = body[:place] + ("1" if body[place] != "1" else "2") + body[place + 1 :]
+        database.execute(f"update {table} set {column} = ? where seq = ?", (changed, seq))
+    database.close()
+    found = audit(folder, n_workers=1)
+    assert not found.passed
+    assert any(
+        str(seq) in finding.detail and kind in finding.detail for finding in found.findings if not finding.passed
+    )
+
+
+def test_a_score_that_was_invented_fails_the_recomputation(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "invented"
+    state, source = read_state(finished)
+    with source, Trace.create(folder, seed=3, types=RECORD_TYPES, meta=source.journal.meta) as forged:
+        for digest in source.artifacts.digests():
+            forged.artifacts.put(source.artifacts.get(digest))
+        renamed: dict[str, str] = {}
+        for event in source.journal.events():
+            if event.kind == INTENT:
+                continue
+            record = source.read(event).record
+            if event.kind == "theory_scored" and "theory_scored" not in renamed:
+                renamed["theory_scored"] = ""
+                units = record.declared  # type: ignore[attr-defined]
+                better = units.model_copy(update={"log_predictive": tuple(x / 2 for x in units.log_predictive)})
+                record = record.model_copy(update={"declared": better})
+            body = record.model_dump_json()
+            for old, new in renamed.items():
+                body = body.replace(old, new) if new else body
+            record = type(record).model_validate_json(body)
+            made = forged.record(
+                record,
+                name=event.name,
+                position=dict(event.position),
+                inputs=[renamed.get(digest, digest) for digest in event.inputs],
+            )
+            renamed[event.record_digest] = made.digest
+    found = audit(folder, n_workers=1)
+    assert [finding.name for finding in found.findings if not finding.passed] == ["recomputation"]
+
+
+def test_a_second_process_cannot_write_the_same_run(finished: Path) -> None:
+    with Trace.open(finished, RECORD_TYPES), pytest.raises(LockedError, match="is being written by process"):
+        Trace.open(finished, RECORD_TYPES)
+
+
+def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(tmp_path: Path) -> None:
+    import asyncio
+
+    from flows.revise import check_program, seed_pool
+    from flows.run import started
+
+    source = '"""Broken: people divide by nothing."""\nPARAMETERS = {}\n\ndef choose(parameters, trials, xp):\n    return 1 / 0\n'
+    with create_run(small_study(), tmp_path / "run", n_workers=1) as run:
+        run.record(started(run.config), name="start")
+        asyncio.run(seed_pool(run))
+        assert run.state.started is not None
+        checked = asyncio.run(check_program(run, 1, TheoryProgram(source, "test"), "", [run.state.started.digest]))
+        assert not checked.record.passed
+        assert "ZeroDivisionError" in checked.record.reason
+        assert "line 5" in checked.record.reason
+        assert len(run.state.refused) == 1
+        assert len(run.state.pool) == 2
+
+
+def test_runs_are_found_by_name_by_path_and_by_age(finished: Path) -> None:
+    runs = finished.parent
+    assert find_run("small", runs) == find_run(str(finished), Path("elsewhere")) == find_run("", runs) == finished
+    assert new_folder(runs, "small", numbered=True) == runs / "small-1"

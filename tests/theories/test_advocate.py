@@ -1,0 +1,157 @@
+"""The grammar advocate: a search that finds the best composition, heeds the diagnosis and the lessons."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theories.advocate import Brief, GrammarAdvocate, Start
+from theories.errors import TheoryRaisedError
+from theories.evaluate import Evaluated
+from theories.grammar import Composition, Grammar, Mechanism, Slot
+from theories.score import UnitScores
+from theories.theory import TheoryProgram, read_program
+from traces.digest import digest_of
+
+PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
+GRAMMAR = Grammar(
+    domain="letters",
+    slots=(Slot("first"), Slot("second"), Slot("third", 0, 2)),
+    mechanisms=(
+        *(Mechanism("first", name, f"like {name}", "pass") for name in "abcd"),
+        *(Mechanism("second", name, f"like {name}", "pass") for name in "efgh"),
+        *(Mechanism("third", name, f"like {name}", "pass", {name: PRIOR}) for name in "ijk"),
+    ),
+    before="",
+    after="return 0.5",
+)
+START = Start(digest_of("start"), Composition({"first": ("a",), "second": ("e",)}))
+
+
+class Bench:
+    """Scores compositions by a table of what each mechanism is worth, and keeps what it was asked."""
+
+    def __init__(self, worth=None, broken=()):
+        self.worth = worth or {}
+        self.broken = broken
+        self.rounds = []
+
+    def __call__(self, items):
+        self.rounds.append([composition for composition, _ in items])
+        return [self.one(composition, parent) for composition, parent in items]
+
+    def one(self, composition, parent):
+        names = [name for chosen in composition.slots.values() for name in chosen]
+        if any(name in self.broken for name in names):
+            return TheoryRaisedError("it does not run")
+        theory = read_program(TheoryProgram(GRAMMAR.write(composition, "T"), "bench", (parent,)))
+        value = -1.0 + sum(self.worth.get(name, 0.0) for name in names)
+        return Evaluated(composition, theory, (UnitScores(np.array([value]), np.ones(1)),))
+
+    @property
+    def asked(self):
+        return [composition.key for compositions in self.rounds for composition in compositions]
+
+
+def search(bench, brief=Brief((START,)), seed=0, **settings_):
+    return GrammarAdvocate(GRAMMAR, **settings_).revise(brief, bench, np.random.default_rng(seed))
+
+
+def names_of(attempt):
+    return "".join(name for names in attempt.composition.slots.values() for name in names)
+
+
+def test_finds_the_best_composition_several_edits_away():
+    proposal = search(Bench({"c": 0.2, "h": 0.2, "j": 0.1}))
+    best = proposal.submitted[0]
+    assert names_of(best).startswith("chj")
+    assert best.parent == START.digest
+    assert {*best.change.split("; ")} >= {"replace a by c in first", "replace e by h in second"}
+
+
+def test_the_first_change_is_the_narrowing_of_the_start_itself():
+    proposal = search(Bench(), replace(Brief((START,)), n_candidates=1))
+    assert [attempt.change for attempt in proposal.attempts] == ["narrow the declared ranges"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("abcdefghijk"), st.floats(-0.3, 0.3)),
+    st.integers(0, 40),
+    st.integers(0, 6),
+    st.integers(0, 100),
+)
+def test_keeps_its_budget_tries_nothing_twice_and_submits_the_best(worth, n_candidates, n_successors, seed):
+    bench = Bench(worth)
+    brief = Brief((START,), n_candidates=n_candidates, n_successors=n_successors)
+    proposal = search(bench, brief, seed)
+    assert len(bench.asked) == len(set(bench.asked)) == len(proposal.attempts) <= n_candidates
+    criteria = [attempt.criterion for attempt in proposal.attempts]
+    assert criteria == sorted(criteria, reverse=True)
+    assert proposal.submitted == proposal.attempts[:n_successors]
+
+
+def test_the_same_seed_searches_alike_and_another_differently():
+    first, again, other = Bench(), Bench(), Bench()
+    for bench, seed in ((first, 0), (again, 0), (other, 1)):
+        search(bench, seed=seed)
+    assert first.asked == again.asked
+    assert first.asked != other.asked
+
+
+def test_answers_to_the_diagnosis_are_tried_first():
+    bench = Bench()
+    search(bench, Brief((START,), remedies=("second:g", "third:k")), seed=3)
+    first = {key for composition in bench.rounds[1][:2] for key in composition.key}
+    assert {("second", ("g",)), ("third", ("k",))} <= first
+
+
+def test_a_remedy_of_one_slot_does_not_favour_a_change_of_another():
+    # Every change names its slot, and "first" holds the mechanisms a..d: the remedy must be read as a whole.
+    bench = Bench()
+    start = Start(START.digest, Composition({"first": ("a",), "second": ("e",), "third": ("i",)}))
+    search(bench, Brief((start,), remedies=("third:i", "second:f")), seed=3)
+    assert ("second", ("f",)) in bench.rounds[1][0].key
+
+
+def test_changes_that_a_lesson_warns_of_are_tried_last():
+    bench = Bench()
+    warned = "replace a by b in first"
+    search(bench, Brief((START,), remedies=("first:b",), warnings=(warned,)))
+    assert ("first", ("b",)) in bench.rounds[1][-1].key
+    assert all(("first", ("b",)) not in composition.key for composition in bench.rounds[1][:-1])
+
+
+def test_one_structure_with_two_ranges_is_fitted_once_as_a_child_of_the_first():
+    twin = Start(digest_of("twin"), replace(START.composition, priors={"x": PRIOR}))
+    bench = Bench()
+    proposal = search(bench, Brief((START, twin), n_candidates=5))
+    assert len(bench.asked) == len(set(bench.asked)) == 5
+    assert {attempt.parent for attempt in proposal.attempts} == {START.digest}
+
+
+def test_a_theory_that_fails_is_a_result_and_is_never_submitted():
+    proposal = search(Bench({"b": 5.0}, broken=("b",)), Brief((START,), n_candidates=200, n_successors=200))
+    failed = [attempt for attempt in proposal.attempts if attempt.error]
+    assert failed
+    assert all("b" in names_of(attempt) for attempt in failed)
+    assert all(attempt.error == "TheoryRaisedError: it does not run" for attempt in failed)
+    assert not {id(attempt) for attempt in failed} & {id(attempt) for attempt in proposal.submitted}
+
+
+def test_when_every_start_fails_nothing_is_submitted():
+    proposal = search(Bench(broken=("a",)))
+    assert len(proposal.attempts) == 1
+    assert proposal.submitted == ()
+
+
+@pytest.mark.parametrize(("penalty", "best"), [(0.0, "aei"), (0.5, "ae")])
+def test_a_parameter_must_be_worth_its_penalty(penalty, best):
+    proposal = search(Bench({"i": 0.3, "j": -1.0, "k": -1.0}), penalty=penalty)
+    assert names_of(proposal.submitted[0])[2:] == best[2:]
+
+
+def test_nothing_is_searched_from_nowhere():
+    assert search(Bench(), Brief(())).attempts == ()

@@ -1,0 +1,163 @@
+"""The grammar: what it refuses, edits one change away, and source that reads back as the composition."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theories.errors import GrammarError
+from theories.evaluate import composition_title
+from theories.families import FAMILIES
+from theories.grammar import Composition, Grammar, Mechanism, Slot, composition_of
+from theories.theory import TheoryProgram, read_program
+
+SLOPE = {"slope": {"prior": "log_uniform", "low": 0.1, "high": 10.0}}
+SMALL = Grammar(
+    domain="small",
+    slots=(Slot("value"), Slot("extra", 0, 2), Slot("choice")),
+    mechanisms=(
+        Mechanism("value", "plain", "take a number as it is", "value = trials['x']"),
+        Mechanism("value", "root", "take well-known roots of numbers", "value = trials['x'] ** 0.5", answers=("size",)),
+        Mechanism("extra", "first", "like the first", "value = value - 1"),
+        Mechanism("extra", "second", "like the second", "value = value + 1", answers=("size",)),
+        Mechanism("choice", "soft", "choose", "p = 1 / (1 + xp.exp(-parameters['slope'] * value))", SLOPE),
+    ),
+    before="",
+    after="return p",
+)
+PLAIN = Composition({"value": ("plain",), "choice": ("soft",)})
+
+
+@st.composite
+def compositions(draw):
+    """A grammar of a family and any composition that it allows."""
+    grammar = draw(st.sampled_from([family.grammar for family in FAMILIES.values()] + [SMALL]))
+    slots = {}
+    for slot in draw(st.permutations(grammar.slots)):
+        known = [item.name for item in grammar.mechanisms if item.slot == slot.name]
+        most = min(slot.most, len(known))
+        names = draw(st.lists(st.sampled_from(known), min_size=slot.least, max_size=most, unique=True))
+        if names:
+            slots[slot.name] = tuple(names)
+    return grammar, Composition(slots)
+
+
+def n_changes(first: Composition, second: Composition) -> int:
+    """Mechanisms to drop, add or replace to come from one to the other, slot by slot."""
+    return sum(
+        max(len(a - b), len(b - a))
+        for slot in {*first.slots, *second.slots}
+        for a, b in [(set(first.slots.get(slot, ())), set(second.slots.get(slot, ())))]
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(compositions())
+def test_edits_are_one_change_away_distinct_allowed_and_reversible(case):
+    grammar, composition = case
+    edits = grammar.edits(composition)
+    keys = [edit.key for _, edit in edits]
+    assert len(set(keys)) == len(keys)
+    assert composition.key not in keys
+    for _, edit in edits:
+        assert n_changes(composition, edit) == 1
+        grammar.used(edit)
+    for _, edit in edits[:3]:
+        assert composition.key in {back.key for _, back in grammar.edits(edit)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(compositions())
+def test_a_composition_written_to_source_reads_back_as_the_same_theory(case):
+    grammar, composition = case
+    theory = read_program(TheoryProgram(grammar.write(composition, "A name"), "x"))
+    assert theory.name == "A name"
+    assert {slot: set(names) for slot, names in theory.composition.items()} == {
+        slot: set(names) for slot, names in composition.slots.items() if names
+    }
+    assert list(theory.priors) == list(grammar.parameters(composition))
+    claims = "; ".join(item.claim for item in grammar.used(composition) if item.claim)
+    assert theory.claim == f"people {claims}."
+    again = composition_of(theory.composition, {name: prior.to_literal() for name, prior in theory.priors.items()})
+    assert read_program(TheoryProgram(grammar.write(again, "A name"), "x")).priors == theory.priors
+
+
+@settings(max_examples=40, deadline=None)
+@given(compositions(), st.randoms(use_true_random=False))
+def test_one_structure_is_one_source_whatever_the_order_in_which_it_is_named(case, random):
+    grammar, composition = case
+    slots = [(slot, tuple(random.sample(names, len(names)))) for slot, names in composition.slots.items()]
+    random.shuffle(slots)
+    assert grammar.write(Composition(dict(slots)), "T") == grammar.write(composition, "T")
+
+
+def test_two_orders_of_the_same_edits_lead_to_one_title():
+    def follow(*changes):
+        composition = PLAIN
+        for change in changes:
+            composition = dict(SMALL.edits(composition))[change]
+        return composition
+
+    there = follow("add first to extra", "replace plain by root in value")
+    back = follow("replace plain by root in value", "add first to extra")
+    assert composition_title(SMALL, there) == composition_title(SMALL, back) == "root + first + soft"
+
+
+def test_edits_of_a_small_composition_by_hand():
+    assert [words for words, _ in SMALL.edits(PLAIN)] == [
+        "replace plain by root in value",
+        "add first to extra",
+        "add second to extra",
+    ]
+    full = Composition({"value": ("plain",), "extra": ("first", "second"), "choice": ("soft",)})
+    assert [words for words, _ in SMALL.edits(full)] == [
+        "replace plain by root in value",
+        "drop first from extra",
+        "drop second from extra",
+    ]
+
+
+def test_priors_of_a_composition_replace_the_mechanisms_own():
+    narrow = {"prior": "log_normal", "median": 2.0, "log_sd": 0.5, "low": 0.1, "high": 10.0}
+    assert SMALL.parameters(PLAIN) == SLOPE
+    assert SMALL.parameters(replace(PLAIN, priors={"slope": narrow, "other": narrow})) == {"slope": narrow}
+
+
+def test_mechanisms_are_found_by_the_feature_they_answer():
+    assert [item.name for item in SMALL.mechanisms_answering("size")] == ["root", "second"]
+    assert SMALL.mechanisms_answering("colour") == []
+
+
+def test_empty_slots_do_not_count_for_identity_or_size():
+    assert Composition({**PLAIN.slots, "extra": ()}).key == PLAIN.key
+    assert PLAIN.size == 2
+
+
+@pytest.mark.parametrize(
+    ("slots", "message"),
+    [
+        ({"value": ("cubic",), "choice": ("soft",)}, "no mechanism 'cubic' in slot 'value'; it has: plain, root"),
+        ({"choice": ("soft",)}, r"slot 'value' takes 1 to 1 different mechanisms, not \[\]"),
+        ({"value": ("plain", "root"), "choice": ("soft",)}, r"slot 'value' takes 1 to 1 .* not \['plain', 'root'\]"),
+        ({**PLAIN.slots, "extra": ("first", "first")}, "slot 'extra' takes 0 to 2 different"),
+        ({**PLAIN.slots, "colour": ("red",)}, "the small grammar has no slot colour"),
+    ],
+)
+def test_what_the_grammar_does_not_have_is_refused_by_name(slots, message):
+    with pytest.raises(GrammarError, match=message):
+        SMALL.write(Composition(slots), "T")
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+def test_no_two_mechanisms_that_can_meet_share_a_parameter(family):
+    several = {slot.name for slot in family.grammar.slots if slot.most > 1}
+    owners: dict[str, str] = {}
+    for item in family.grammar.mechanisms:
+        for parameter in item.parameters:
+            owner = owners.setdefault(parameter, item.slot)
+            assert owner == item.slot, f"{parameter} belongs to {owner} and {item.slot}"
+            assert (
+                item.slot not in several
+                or sum(parameter in other.parameters for other in family.grammar.mechanisms) == 1
+            )

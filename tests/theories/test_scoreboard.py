@@ -1,0 +1,154 @@
+"""The scoreboard: ranks, ties and averages over experiments."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from theories.record import ENGINE, TheoryScored, Units
+from theories.score import UnitScores
+from theories.scoreboard import prequential_advantage, scoreboard
+from traces.digest import digest_of
+
+A, B, C = (digest_of(name) for name in "abc")
+
+
+def units(scores, n_choices=1.0) -> Units:
+    scores = np.asarray(scores, dtype=np.float64)
+    return Units.of(UnitScores(scores, np.full(len(scores), n_choices)))
+
+
+def scored(theory, experiment, declared, *, learned=None, error=0.1, correlation=0.5) -> TheoryScored:
+    return TheoryScored(
+        theory=theory,
+        experiment=experiment,
+        trials=digest_of(experiment),
+        engine=ENGINE,
+        n_draws=4,
+        declared=units(declared),
+        learned=None if learned is None else units(learned),
+        proportions=(0.5,),
+        error=error,
+        correlation=correlation,
+    )
+
+
+def board_of(*records, ceilings=None, theories=None):
+    experiments = list(dict.fromkeys(record.experiment for record in records))
+    return scoreboard(
+        theories or list(dict.fromkeys(record.theory for record in records)),
+        experiments,
+        {(record.theory, record.experiment): record for record in records},
+        dict.fromkeys(experiments) | (ceilings or {}),
+    )
+
+
+def test_the_best_mean_over_experiments_leads():
+    board = board_of(
+        scored(A, "large", [-0.50] * 100),
+        scored(A, "small", [-0.70, -0.70]),
+        scored(B, "large", [-0.55] * 100),
+        scored(B, "small", [-0.40, -0.40]),
+    )
+    assert [line.theory for line in board.standings] == [B, A]
+    assert board.leader.score.value == pytest.approx(-0.475)
+    assert board.of(A).behind.value == pytest.approx((-0.05 + 0.30) / 2)
+
+
+def test_a_theory_is_tied_within_two_paired_errors_and_not_beyond():
+    same_noise = np.array([-0.3, -0.9, -0.5, -0.7])
+    board = board_of(
+        scored(A, "e", same_noise),
+        scored(B, "e", same_noise - 0.05),  # always behind by as much: no paired error at all
+        scored(C, "e", same_noise - [0.3, -0.2, 0.3, -0.2]),
+    )
+    assert board.of(A).tied
+    assert not board.of(B).tied
+    assert board.of(C).tied
+
+
+def test_skill_averages_experiments_that_have_a_ceiling():
+    board = board_of(
+        scored(A, "e", [-0.5, -0.5]),
+        scored(A, "f", [-0.6, -0.6]),
+        scored(A, "g", [-0.1, -0.1]),
+        ceilings={"e": -0.4, "f": -0.5},
+    )
+    chance = -math.log(2)
+    expected = ((-0.5 - chance) / (-0.4 - chance) + (-0.6 - chance) / (-0.5 - chance)) / 2
+    assert board.leader.skill == pytest.approx(expected)
+    assert board_of(scored(A, "e", [-0.5, -0.5])).leader.skill is None
+
+
+def test_prequential_scores_come_only_from_frozen_predictions():
+    board = board_of(
+        scored(A, "e", [-0.2, -0.2]),
+        scored(A, "f", [-0.2, -0.2], learned=[-0.6, -0.6]),
+        scored(B, "e", [-0.3, -0.3]),
+        scored(B, "f", [-0.3, -0.3]),
+    )
+    assert board.of(A).n_prequential == 1
+    assert board.of(A).prequential.value == pytest.approx(-0.6)
+    assert board.of(B).prequential is None
+
+
+def test_errors_and_correlations_average_over_experiments_that_have_them():
+    board = board_of(
+        scored(A, "e", [-0.5, -0.5], error=0.1, correlation=None),
+        scored(A, "f", [-0.5, -0.5], error=0.3, correlation=0.8),
+    )
+    assert board.leader.error == pytest.approx(0.2)
+    assert board.leader.correlation == pytest.approx(0.8)
+
+
+def test_theories_without_a_score_on_every_experiment_are_left_out():
+    board = board_of(scored(A, "e", [-0.5, -0.5]), scored(A, "f", [-0.5, -0.5]), scored(B, "e", [-0.1, -0.1]))
+    assert [line.theory for line in board.standings] == [A]
+    with pytest.raises(KeyError, match=B):
+        board.of(B)
+
+
+def test_without_experiments_there_are_no_standings():
+    assert scoreboard([A], [], {}, {}).standings == ()
+
+
+@given(hnp.arrays(np.float64, (3, 2, 4), elements=st.floats(-3, -0.01)), st.permutations([A, B, C]))
+def test_the_order_in_which_theories_are_listed_changes_nothing(scores, order):
+    records = [
+        scored(theory, name, scores[place, number])
+        for place, theory in enumerate((A, B, C))
+        for number, name in enumerate("ef")
+    ]
+    board = board_of(*records)
+    assert board_of(*records, theories=order) == board
+    assert all(line.behind.value >= -1e-12 for line in board.standings)
+    assert board.leader.tied
+
+
+@given(hnp.arrays(np.float64, (2, 3, 4), elements=st.floats(-3, -0.01)))
+def test_another_experiment_leaves_the_advantage_on_the_others_unchanged(scores):
+    records = {
+        (theory, name): scored(theory, name, scores[place, number], learned=scores[place, number])
+        for place, theory in enumerate((A, B))
+        for number, name in enumerate("efg")
+    }
+    before, n_before = prequential_advantage(A, B, ["e", "f"], records)
+    after, n_after = prequential_advantage(A, B, ["e", "f", "g"], records)
+    last, _ = prequential_advantage(A, B, ["g"], records)
+    assert (n_before, n_after) == (2, 3)
+    assert after.value == pytest.approx((2 * before.value + last.value) / 3)
+
+
+def test_prequential_advantage_uses_experiments_frozen_for_both_theories():
+    records = {
+        (A, "e"): scored(A, "e", [-9.0, -9.0], learned=[-0.5, -0.5]),
+        (B, "e"): scored(B, "e", [-0.1, -0.1], learned=[-0.7, -0.7]),
+        (A, "f"): scored(A, "f", [-0.1, -0.1], learned=[-0.1, -0.1]),
+        (B, "f"): scored(B, "f", [-9.0, -9.0]),
+    }
+    estimate, n_experiments = prequential_advantage(A, B, ["e", "f"], records)
+    assert (estimate.value, n_experiments) == (pytest.approx(0.2), 1)
+    assert prequential_advantage(A, C, ["e", "f"], records) is None
