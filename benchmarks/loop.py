@@ -2,10 +2,10 @@
 
     python benchmarks/loop.py                # benchmarks/results/loop.json
 
-Runs the demonstration as a command, on plain asyncio and on Prefect with its temporary server, and reads the time of every
-step off the journal: from its intent to its result. The rest is the time between steps (flow bookkeeping) and outside the
-journal (start of the interpreter and of the server, report). Peak memory is the largest resident set of the process and of
-its largest child.
+Runs the demonstration as a command, on plain asyncio and on Prefect with its temporary server, and reads the time
+of every step off the journal: from its intent to its result. The rest is the time between steps (flow bookkeeping)
+and outside the journal (start of the interpreter and of the server, report). Peak memory is the largest resident
+set of the process and of its largest child.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def main() -> None:
     for run in runs:
         print(
             f"{run['engine']}: {run['wall_s']:.1f} s, of which {run['in_steps_s']:.1f} s in steps, "
-            f"{run['between_steps_s']:.1f} s between them, {run['before_first_record_s']:.1f} s before the first record, "
+            f"{run['between_steps_s']:.1f} s between them, {run['before_first_record_s']:.1f} s before the first, "
             f"{run['after_last_record_s']:.1f} s after the last; peak {run['peak_child_mib']:.0f} MiB"
         )
         for name, seconds in run["steps_s"].items():  # type: ignore[union-attr]

@@ -2,13 +2,13 @@
 
     python benchmarks/recovery.py            # resumes where it stopped; benchmarks/results/recovery.json
 
-Simulated people follow take-the-best, tallying or a weighted sum without any noise of their own, and answer 0, 50 or 75%
-of the trials at random. The hidden rule is never among the first rivals. The measure is the mean squared error of the
-leader's choice proportions against the noise-free rule over all trials of the space, with the leader's declared lapse set
-to 0, and uncorrected beside it.
+Simulated people follow take-the-best, tallying or a weighted sum without any noise of their own, and answer 0, 50
+or 75% of the trials at random. The hidden rule is never among the first rivals. The measure is the mean squared
+error of the leader's choice proportions against the noise-free rule over all trials of the space, with the leader's
+declared lapse set to 0, and uncorrected beside it.
 
-AutoCog's figures (arXiv 2606.26448, a large hosted model) at the three levels of noise are printed beside ours; its tasks
-and sample sizes differ, so they are an orientation, not a paired comparison.
+AutoCog's figures (arXiv 2606.26448, a large hosted model) at the three levels of noise are printed beside ours; its
+tasks and sample sizes differ, so they are an orientation, not a paired comparison.
 """
 
 from __future__ import annotations

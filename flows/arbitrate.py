@@ -34,6 +34,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
                     features={name: values[answered] for name, values in run.domain.features(trials.stimuli).items()},
                     observed=trials.proportions[answered, -1],
                     n_answers=totals[answered],
+                    counts=None if trials.pooled else trials.counts[:, answered],
                     loser=np.asarray(scores[loser].record.proportions)[answered],
                     leader=np.asarray(scores[leader].record.proportions)[answered],
                     records=(scores[loser].digest, scores[leader].digest, run.state.collected[experiment].digest),

@@ -1,4 +1,4 @@
-"""Audit: is the trace whole, was everything done in the promised order, and do the numbers come out again?"""
+"""Audit: whether the trace is whole, everything was done in the promised order, and the numbers come out again."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
             predicted = child.laboratory.proportions(leader, sealed.stimuli, settings.theories.draws)[:, -1]
             seen = [child.trials(name) for name in child.state.collected]
             compositions = [child.family.seeds[name][1] for name in settings.theories.seeds]
-            parents: list[Digest] = [child.family.program(name).digest for name in settings.theories.seeds]
+            parents: list[Digest | None] = [child.family.program(name).digest for name in settings.theories.seeds]
             fitted = child.laboratory.evaluate(
                 child.family.grammar, list(zip(compositions, parents, strict=True)), seen
             )

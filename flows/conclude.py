@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 from experiments.participants.archival import ArchivalParticipants
 from experiments.record import SealedOpened
 from experiments.task import Trials
+from flows.design import learned_weights
 from flows.engine import task
 from flows.record import Concluded, CrossValidated, ErrorOnTrials, TruthCompared
 from flows.run import Run
-from theories.score import Estimate, Evidence, is_tie, log_predictive, paired_difference
+from theories.score import Estimate, Evidence, UnitScores, is_tie, log_predictive, paired_difference
 from theories.scoreboard import prequential_advantage
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
 Array = NDArray[np.float64]
 TRUTH_DRAWS = 256
+EXPLORATORY = "all data, which the leader was fitted to: exploratory"
 
 
 @task(name="open_sealed")
@@ -90,7 +92,8 @@ async def conclude(run: Run) -> Recorded[Concluded]:
         sealed = [run.trials_of(digest) for digest in opened.record.trials] if opened else []
         errors = tuple(_errors(run, name, sealed) for name in dict.fromkeys([leader, *seeds]))
         advantage, basis = _advantage(run, leader, rivals, sealed)
-        holds = advantage is not None and advantage.value > 0 and not is_tie(advantage)
+        untouched = basis != EXPLORATORY
+        holds = untouched and advantage is not None and advantage.value > 0 and not is_tie(advantage)
         cross_validated = _cross_validated(run)
         stop = run.state.cycles[-1].record.stop
         return Concluded(
@@ -164,19 +167,23 @@ def _advantage(
         return None, "no published rival"
     best = rivals[0]
     if sealed:
-        own, other = (
-            [
-                log_predictive(Evidence(item, answer))
-                for item, answer in zip(sealed, _answers(run, name, sealed), strict=True)
-            ]
-            for name in (leader, best)
-        )
-        return paired_difference(own, other), "sealed trials"
+        own, other = (_learned_scores(run, name, sealed) for name in (leader, best))
+        return paired_difference(own, other), "sealed trials, populations learned from the open ones"
     scores = {key: item.record for key, item in run.state.scores.items()}
     found = prequential_advantage(leader, best, list(run.state.collected), scores)
     if found is not None:
         return found[0], f"predictions frozen before {found[1]} experiment{'s' if found[1] > 1 else ''}"
-    return run.state.board().of(best).behind, "all data, which the leader was fitted to: exploratory"
+    return run.state.board().of(best).behind, EXPLORATORY
+
+
+def _learned_scores(run: Run, name: Digest, sealed: Sequence[Trials]) -> list[UnitScores]:
+    """Scores of sealed answers with the population that the open answers taught: equal terms for wide ranges."""
+    theory, n_draws = run.theory(name), run.config.theories.draws
+    (log_weights,) = learned_weights(run, [theory], n_draws)
+    return [
+        log_predictive(Evidence(item, answer), log_weights)
+        for item, answer in zip(sealed, _answers(run, name, sealed), strict=True)
+    ]
 
 
 def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
@@ -185,7 +192,7 @@ def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
         return ()
     observed = np.concatenate([fold.observed for fold in folds])
     predictions = {"leader": np.concatenate([fold.predicted for fold in folds])}
-    for name in folds[0].baselines:
+    for name in [name for name in folds[0].baselines if all(name in fold.baselines for fold in folds)]:
         predictions[name] = np.concatenate([fold.baselines[name] for fold in folds])
     lines = []
     for name, predicted in predictions.items():
@@ -218,10 +225,8 @@ def _text(
         low, high = advantage.interval
         rival = run.state.name(rivals[0])
         how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}; {basis})"
-        parts.append(
-            f"{name} {'predicts choices better than' if holds else 'is not shown to predict better than'} "
-            f"{rival}, the best published rival here: {how}."
-        )
+        claim = "predicts choices better than" if holds else "is not shown to predict choices better than"
+        parts.append(f"{name} {claim} {rival}, the best published rival here: {how}.")
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"

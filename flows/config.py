@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from experiments.archives import ARCHIVES
 from experiments.domains import DOMAINS
@@ -91,7 +91,7 @@ class ParticipantsConfig(_Section):
     def _complete(self) -> ParticipantsConfig:
         needed = "theory" if self.source == "simulated" else "archive"
         if not getattr(self, needed):
-            raise ValueError(f"a {self.source} source needs the key {needed!r}")
+            raise ValueError(f"the source {self.source!r} needs the key {needed!r}")
         return self
 
 
@@ -115,6 +115,13 @@ class ValidationConfig(_Section):
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
     fold: int = Field(-1, ge=-1)
     """Set by the laboratory in the runs of single folds."""
+
+    @field_validator("folds")
+    @classmethod
+    def _more_than_one(cls, folds: int) -> int:
+        if folds == 1:
+            raise ValueError("one fold leaves nothing to learn from; give 0 for none, or at least 2")
+        return folds
 
 
 class CampaignConfig(_Section):
@@ -200,7 +207,8 @@ def parse_study(value: dict[str, Any], where: str) -> CampaignConfig:
         return CampaignConfig.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
-        raise StudyError(f"the study {where}: {_explain(first)}.") from None
+        text = _explain(first)
+        raise StudyError(f"the study {where}: {text}{'' if text.endswith('?') else '.'}") from None
 
 
 def _explain(error: Any) -> str:

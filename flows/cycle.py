@@ -28,7 +28,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed]:
         chosen = await design(run, cycle, number)
         if not chosen.record.accepted:
             run.progress.note(f"design refused: {chosen.record.reason}")
-            stop = f"no affordable experiment tells the leaders apart: {chosen.record.reason}"
+            stop = "no affordable experiment tells the leading theories apart; the refused design says why"
             break
         plan = await preregister(run, cycle, chosen)
         asked = await recruit(run, cycle, plan)

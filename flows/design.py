@@ -178,7 +178,7 @@ def _plan(
         rng=context.rng,
         n_people=32,
         random_share=settings.random_share,
-        repetitions=1,
+        repetitions=1 if offer.archive else settings.repetitions,
         log_weights=weights,
     )
     rows = list(selection.rows)
@@ -224,7 +224,7 @@ def _decided(run: Run, first: Digest, second: Digest) -> bool:
 
 
 def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> Preregistration:
-    """Predicted proportions with 95% intervals over people, and the learned populations, of all theories in the pool."""
+    """Freeze proportions with 95% intervals, and the learned populations, of all theories in the pool."""
     plan = design_from_json(context.artifacts.get_json(chosen.design))
     names = list(run.state.pool)
     theories = [run.theory(name) for name in names]

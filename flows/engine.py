@@ -21,6 +21,7 @@ import asyncio
 import atexit
 import contextlib
 import functools
+import importlib
 import importlib.util
 import os
 import select
@@ -309,12 +310,20 @@ _PRIVATE = {
     "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
 }
+_LOCAL = {"PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "false", "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false"}
 _TEMPORARY = {
     "PREFECT_UI_ENABLED": "0",
     "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
     "PREFECT__SERVER_EPHEMERAL": "1",
     "PREFECT__SERVER_FINAL": "1",
 }
+_FORGETFUL = {
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+}
+"""For a server whose database is deleted with it. Writing task runs would only compete with flow runs for SQLite:
+after a burst of tasks a flow run waited 14 s for Prefect's retries."""
 
 
 class _Session:
@@ -350,9 +359,10 @@ class _Session:
 
     def _begin_server(self) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="lakatos-prefect-"))
-        for name, value in {**_QUIET, **_PRIVATE}.items():
+        for name, value in {**_QUIET, **_PRIVATE, **_LOCAL}.items():
             self._set(name, os.environ.get(name, value))
-        if "PREFECT_HOME" not in os.environ:
+        forgetful = "PREFECT_HOME" not in os.environ
+        if forgetful:
             self._set("PREFECT_HOME", str(self._home))
             self._environment.setdefault("PREFECT_PROFILE", os.environ.pop("PREFECT_PROFILE", None))
         # A proxy for the outside world must not be asked for a server on this machine.
@@ -365,14 +375,14 @@ class _Session:
                  str(listener.fileno()), str(self._home)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=(self._home / "server.log").open("wb"),
                 pass_fds=[listener.fileno()], start_new_session=True,
-                env={**os.environ, **_TEMPORARY, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, **_TEMPORARY, **(_FORGETFUL if forgetful else {}), "PYTHONUNBUFFERED": "1"},
             )  # fmt: skip
             port = listener.getsockname()[1]
         self._set("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
 
     def _import(self) -> None:
         with contextlib.suppress(Exception):  # met again, and reported, in `settings`
-            pass
+            importlib.import_module("prefect.main")
 
     def wait(self, on_wait: Callable[[str], None]) -> None:
         """Until Prefect is imported and its server answers."""
@@ -409,18 +419,31 @@ class _Session:
     def settings(self) -> Iterator[None]:
         """Prefect with our settings, also where it was imported earlier with others."""
         try:
-            from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
-            from prefect.settings.legacy import _get_settings_fields  # noqa: F401
+            from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
         except Exception as error:
             raise EngineError(
                 f"Prefect cannot be imported: {type(error).__name__}: {error}. "
                 "Install the versions that the lock file names, or run without it: `--engine none`."
             ) from error
-        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        changed: dict[Any, Any] = {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+        if "PREFECT_API_URL" in self._settings:
+            changed[PREFECT_API_URL] = self._settings["PREFECT_API_URL"]
+        with temporary_settings(changed):
             yield
 
     def drain(self) -> None:
         """Let Prefect's background threads send what they have, while the server still listens."""
+        from prefect.events.worker import EventsWorker
+
+        with contextlib.suppress(Exception):
+            workers = list(EventsWorker._instances.values())
+            EventsWorker.drain_all(timeout=_STOP_S, at_exit=False)
+            if self._process is not None:
+                # What could not be sent in time would be tried for minutes at exit, without a server to take it.
+                for worker in workers:
+                    while not worker._queue.empty():
+                        worker._queue.get_nowait()
+                    worker._queue.put_nowait(None)
 
     def stop(self) -> None:
         """End the server and leave nothing behind."""

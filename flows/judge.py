@@ -18,7 +18,7 @@ from traces.digest import Digest
 from traces.step import Recorded
 
 WORTH_AN_EXPERIMENT = 0.5
-"""Probability of beating the incumbent on the next data from which on a successor enters the pool."""
+"""Probability of beating the incumbent on the next data above which a successor enters the pool."""
 
 
 @task(name="judge")
@@ -42,7 +42,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
     for verdict in rank(item.record for item in verdicts):
-        if verdict.probability >= WORTH_AN_EXPERIMENT:
+        if verdict.probability > WORTH_AN_EXPERIMENT:
             run.record(
                 TheoryAdmitted(
                     theory=verdict.candidate,

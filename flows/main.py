@@ -19,6 +19,8 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from flows.engine import EngineName  # noqa: E402
+
 app = typer.Typer(
     name="lakatos",
     no_args_is_help=True,
@@ -35,7 +37,7 @@ app.add_typer(data_app, name="data")
 
 STUDIES = Path(__file__).resolve().parent.parent / "studies"
 Engine = Annotated[
-    str,
+    EngineName,
     typer.Option(
         help="[bold]prefect[/bold] (with a temporary server of its own unless one is "
         "configured) or [bold]none[/bold] (plain asyncio)."
@@ -251,7 +253,7 @@ def data_fetch(
 
 
 def _run_study(
-    study: Path, data: Path | None, engine: str, runs: Path, name: str | None, seed: int | None, workers: int
+    study: Path, data: Path | None, engine: EngineName, runs: Path, name: str | None, seed: int | None, workers: int
 ) -> None:
     from flows.config import load_study
     from flows.progress import choose_progress

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -107,9 +107,14 @@ class Label:
     name: str
 
     @property
+    def brief(self) -> str:
+        """The name where there is little room."""
+        return shortened(self.name, 40)
+
+    @property
     def short(self) -> str:
-        """For figures."""
-        return textwrap.shorten(f"{self.tag} {self.name}", 34, placeholder=" …")
+        """Tag and name for figures."""
+        return shortened(f"{self.tag} {self.name}", 30)
 
 
 class Reading:
@@ -135,6 +140,11 @@ class Reading:
     def board(self) -> Scoreboard:
         """All rivals on all experiments."""
         return self.state.board()
+
+    @property
+    def exploratory(self) -> bool:
+        """Whether the verdict rests on data that the winner was made from, however clear it is."""
+        return self.concluded is not None and self.concluded.basis.startswith("all data")
 
     @property
     def leader(self) -> Digest | None:
@@ -175,6 +185,27 @@ class Reading:
     def label(self, theory: Digest) -> Label:
         """Name and tag of a theory, its digest where it has none."""
         return self.labels.get(theory, Label("–", f"theory {theory[:8]}"))
+
+    def marked(self, text: str, theories: Iterable[Digest]) -> str:
+        """A record's text with the names of ``theories`` replaced by their tags where they are long."""
+        for digest in theories:
+            label = self.label(digest)
+            if len(label.name) > len(label.brief):
+                text = text.replace(f"{label.name} ({digest[:6]})", label.tag)
+        for digest in theories:
+            label = self.label(digest)
+            if len(label.name) > len(label.brief):
+                text = text.replace(label.name, label.tag)
+        return text
+
+    def cited(self, digests: Iterable[Digest]) -> list[tuple[str, list[str]]]:
+        """Cited records by kind, each with its number in the journal; artifacts by their digest."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for digest in dict.fromkeys(digests):
+            entry = self.journal.get(digest)
+            kind = entry.kind.replace("_", " ") if entry else "artifact"
+            found.setdefault(kind, []).append((entry.seq, str(entry.seq)) if entry else (0, digest[:12]))
+        return [(kind, [text for _, text in sorted(items)]) for kind, items in found.items()]
 
     @cached_property
     def ancestry(self) -> frozenset[Digest]:
@@ -274,12 +305,26 @@ def signed(value: float | None, digits: int = 4) -> str:
     return "–" if value is None or not np.isfinite(value) else f"{value:+.{digits}f}".replace("-", "−")
 
 
+def figures3(value: float) -> str:
+    """Three significant figures, with a real minus sign."""
+    return f"{value:.3g}".replace("-", "−")
+
+
 def interval(value: float | None, standard_error: float | None, digits: int = 4) -> str:
     """Two standard errors to each side, in words where there is no finite one."""
     if value is None or standard_error is None or not np.isfinite(standard_error):
         return "interval unknown"
     low, high = Estimate(value, standard_error).interval
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
+def shortened(text: str, width: int) -> str:
+    """As many whole words as fit."""
+    text = " ".join(clean(text).split())
+    if len(text) <= width:
+        return text
+    cut = text[: width - 2]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[width // 2 :] else cut).rstrip(" +;,:") + " …"
 
 
 def plural(count: int, word: str) -> str:
@@ -349,7 +394,7 @@ def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
     theory = run.theory(run.leader)
     parameters = []
     for name, prior in theory.priors.items():
-        low, median, high = (f"{value:.3g}" for value in prior.quantile(np.array([0.05, 0.5, 0.95])))
+        low, median, high = (figures3(value) for value in prior.quantile(np.array([0.05, 0.5, 0.95])))
         parameters.append(
             {"name": name, "prior": prior, "words": prior_words(prior), "low": low, "median": median, "high": high}
         )
@@ -368,18 +413,19 @@ def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
 
 def prior_words(prior: Prior) -> str:
     """A population in words."""
-    limits = f"{prior.low:.4g} and {prior.high:.4g}"
+    limits = f"{figures3(prior.low)} and {figures3(prior.high)}"
     match prior.kind:
         case "uniform":
             return f"anywhere between {limits}, equally likely"
         case "log_uniform":
             return f"between {limits}, every doubling equally likely"
         case "normal":
-            return f"bell curve around {prior.center:.3g} with spread {prior.spread:.3g}, kept between {limits}"
+            center, spread = figures3(prior.center), figures3(prior.spread)
+            return f"bell curve around {center} with spread {spread}, kept between {limits}"
         case "log_normal":
-            factor = f"{np.exp(prior.spread):.3g}"
+            factor = figures3(np.exp(prior.spread))
             return (
-                f"bell curve on the logarithm around {np.exp(prior.center):.3g}, "
+                f"bell curve on the logarithm around {figures3(np.exp(prior.center))}, "
                 f"two thirds within a factor of {factor}, kept between {limits}"
             )
 
@@ -587,7 +633,7 @@ def error_facts(run: Reading, figures: Figures) -> dict[str, Any]:
         ]
     folds = [item.record for item in run.state.folds]
     truth = run.state.truth.record if run.state.truth else None
-    names = list(truth.corrected) if truth else []
+    names = sorted(truth.corrected, key=lambda name: (name != run.leader, truth.corrected[name])) if truth else []
     cross_validated = [
         {"name": item.name, "error": item.error, "standard_error": item.standard_error}
         for item in (concluded.cross_validated if concluded else ())
@@ -703,8 +749,9 @@ def _limits_of_evidence(run: Reading) -> list[str]:
     n_trials = sum(item.record.n_trials for name, item in run.state.designs.items() if name in run.state.collected)
     people = min((item.record.n_people for item in run.state.collected.values() if item.record.n_people), default=0)
     sealed = run.state.sealed.record.n_trials if run.state.sealed else FEW
-    for count, what in ((n_trials, "distinct trials in all"), (people, "people in the smallest experiment"),
-                        (sealed, "sealed trials")):  # fmt: skip
+    if 0 < people < FEW:
+        found.append(f"The smallest experiment has {people} people: differences between persons are known coarsely.")
+    for count, what in ((n_trials, "distinct trials were asked in all"), (sealed, "trials were sealed")):
         if 0 < count < FEW:
             found.append(f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing.")
     if run.board.standings and mean_ceiling(run, run.state.collected) is None:
@@ -784,8 +831,8 @@ def family_tree(run: Reading) -> dict[str, Any] | None:
                 "y": y,
                 "status": status_of(run, digest),
                 "label": run.label(digest),
-                "short": textwrap.shorten(run.label(digest).name, 68, placeholder=" …"),
-                "change": textwrap.shorten(" ".join(how.split()), 74, placeholder=" …"),
+                "short": shortened(run.label(digest).name, 68),
+                "change": shortened(how, 74),
                 "parents": others,
                 "cycle": record.cycle,
                 "line": digest in run.ancestry,
@@ -793,7 +840,7 @@ def family_tree(run: Reading) -> dict[str, Any] | None:
                 "full": how,
             }
         )
-    edges.sort(key=lambda edge: edge["line"])
+    edges.sort(key=lambda edge: bool(edge["line"]))
     text = 18 + step * (len(cycles) - 1) + 22
     return {
         "nodes": nodes,
@@ -865,7 +912,7 @@ class Figures:
         """An ``svg`` element; ``size`` in inches."""
         self.count += 1
         buffer = io.StringIO()
-        with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        with mpl.rc_context(cast(Any, SETTINGS)), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # the browser has its own fonts
             figure = Figure(figsize=size, layout="constrained")
             plot(figure)
@@ -880,7 +927,7 @@ class Figures:
         svg = re.sub(r'(<svg\b[^>]*?) height="[^"]*"', r"\1", svg, count=1)
         svg = re.sub(r'(<svg\b[^>]*?) width="[^"]*"', r"\1", svg, count=1)
         head = Markup('<svg class="plot" style="max-width:{}px" role="img" aria-label="{}"').format(
-            round(size[0] * 118), title
+            round(size[0] * 135), title
         )
         body = svg.removeprefix("<svg").replace(">", Markup("><title>{}</title>").format(title), 1)
         return head + Markup(body)
@@ -911,7 +958,7 @@ class Figures:
                 )
             figure.legend(loc="outside lower center", ncols=1)
 
-        return self.draw(f"Choices against predictions of {run.label(theory).short}", (4.2, 4.6), plot)
+        return self.draw(f"Choices against predictions of {run.label(theory).short}", (3.7, 4.1), plot)
 
     def folds(self, folds: Sequence[Any]) -> Markup:
         """Predicted and observed share on trials that a fold's loop had not seen."""
@@ -926,7 +973,7 @@ class Figures:
             if len(folds) <= 10:
                 figure.legend(loc="outside lower center", ncols=5)
 
-        return self.draw("Choices against predictions on trials that each fold had not seen", (4.2, 4.6), plot)
+        return self.draw("Choices against predictions on trials that each fold had not seen", (3.7, 4.1), plot)
 
     def history(self, run: Reading) -> Markup:
         """Scores at the end of every cycle, with the noise ceiling."""
@@ -947,18 +994,22 @@ class Figures:
             axes = figure.add_subplot()
             for name, points in lines.items():
                 if name not in shown and name not in seeds:
-                    x, y, _ = zip(*points, strict=True)
-                    axes.plot(x, y, "o-", color=MUTED, alpha=0.35, markersize=2.5, linewidth=0.8)
+                    table = np.array(points)
+                    axes.plot(table[:, 0], table[:, 1], "o-", color=MUTED, alpha=0.35, markersize=2.5, linewidth=0.8)
             for number, name in enumerate((*shown, *seeds)):
                 offset = 0.05 * (number - (len(shown) + len(seeds) - 1) / 2)
-                x, y, error = (np.array(part) for part in zip(*lines[name], strict=True))
-                style = {"marker": ("o", *MARKERS)[number % 6], "color": SERIES[number % len(SERIES)], "markersize": 4}
-                if number > 4:
-                    style["alpha"] = 0.6
+                cycle, score, error = np.array(lines[name]).T
                 axes.errorbar(
-                    x + offset, y, yerr=np.where(np.isfinite(error), error, 0), label=run.label(name).short,
-                    linewidth=2.0 if name == run.leader else 1.0, elinewidth=0.9, **style,
-                )  # fmt: skip
+                    cycle + offset,
+                    score,
+                    yerr=np.where(np.isfinite(error), error, 0),
+                    label=run.label(name).short,
+                    marker=("o", *MARKERS)[number % 6],
+                    markersize=4,
+                    color=SERIES[number % len(SERIES)],
+                    linewidth=2.0 if name == run.leader else 1.0,
+                    elinewidth=0.9,
+                )
             if any(value is not None for value in ceilings):
                 heights = [np.nan if value is None else value for value in ceilings]
                 axes.plot([item.cycle for item in cycles], heights, "--", color=INK, label="noise ceiling")
@@ -969,11 +1020,10 @@ class Figures:
             axes.grid(axis="x", visible=False)
             axes.set_xlabel("cycle")
             axes.set_ylabel("nats per choice (higher is better)")
-            n_columns = 2
-            figure.legend(loc="outside lower center", ncols=n_columns)
+            figure.legend(loc="outside lower center", ncols=2)
 
         rows = (len(shown) + len(seeds) + 2) // 2
-        return self.draw("Scores of the theories at the end of every cycle", (5.4, 3.3 + 0.19 * rows), plot)
+        return self.draw("Scores of the theories at the end of every cycle", (4.6, 3.1 + 0.19 * rows), plot)
 
     def experiment(
         self, run: Reading, name: str, shares: Shares, predictions: Mapping[Digest, Array]
@@ -993,23 +1043,26 @@ class Figures:
         def plot(figure: Figure) -> None:
             axes = figure.add_subplot()
             y = np.arange(len(rows), dtype=float)
-            axes.hlines(y, shares.low[rows], shares.high[rows], color=MUTED, linewidth=7, alpha=0.28)
+            for place in y[::2]:
+                axes.axhspan(place - 0.5, place + 0.5, color=RULE, alpha=0.4, linewidth=0)
+            axes.grid(axis="y", visible=False)
+            axes.hlines(y, shares.low[rows], shares.high[rows], color=MUTED, linewidth=6, alpha=0.35)
             axes.plot(shares.share[rows], y, "o", color=INK, markersize=5, label="people, with 95% interval")
             for number, rival in enumerate(rivals):
-                height = y + (0.5 if len(rivals) == 1 else number / (len(rivals) - 1) - 0.5) * 0.56
+                height = y + (0.5 if len(rivals) == 1 else number / (len(rivals) - 1) - 0.5) * 0.6
                 mean, low, high = predictions[rival][:, rows]
                 axes.hlines(height, low, high, color=SERIES[number], linewidth=0.8, alpha=0.7)
                 axes.plot(
                     mean, height, MARKERS[number], color=SERIES[number], markersize=3.6, label=run.label(rival).short
                 )
             axes.set_yticks(y, [f"{row + 1}{'*' if row in random else ''}" for row in rows])
-            axes.set_ylim(len(rows) - 0.4, -0.6)
+            axes.set_ylim(len(rows) - 0.5, -0.5)
             axes.set_xlim(-0.02, 1.02)
             axes.set_xlabel(f"share choosing {run.domain.options[-1]}")
             axes.set_ylabel("trial")
             figure.legend(loc="outside upper center", ncols=1)
 
-        size = (5.4, 0.75 + 0.2 * (len(rivals) + 1) + 0.21 * len(rows))
+        size = (4.6, 0.75 + 0.2 * (len(rivals) + 1) + 0.2 * len(rows))
         title = f"Experiment {name}: choices and the predictions frozen before them"
         return self.draw(title, size, plot), len(rows)
 
@@ -1021,7 +1074,7 @@ class Figures:
             (row["label"].short, row["open"], row["sealed"], row["sealed_error"]) for row in rows
         ]
         lines += [
-            (textwrap.shorten(f"folds: {item['name']}", 34, placeholder=" …"), None, item["error"],
+            (shortened(f"folds: {item['name']}", 34), None, item["error"],
              item["standard_error"])
             for item in folds
         ]  # fmt: skip
@@ -1039,7 +1092,7 @@ class Figures:
                 places, values, errors = (np.array(part, dtype=float) for part in zip(*hidden, strict=True))
                 axes.errorbar(values, places, xerr=2 * errors, fmt="s", color=SERIES[1], markersize=5,
                               label="on trials it has not seen, with 95% interval")  # fmt: skip
-            names = [textwrap.shorten(str(name), 34, placeholder=" …") for name in baselines]
+            names = ["\n".join(textwrap.wrap(shortened(name, 60), 30)) for name in baselines]
             if baselines:
                 places = len(lines) + np.arange(len(baselines))
                 axes.plot(list(baselines.values()), places, "D", color=MUTED, label="published figure")
@@ -1047,10 +1100,10 @@ class Figures:
             axes.set_ylim(height - 0.4, -0.6)
             axes.set_xlim(left=0)
             axes.grid(axis="y", visible=False)
-            axes.set_xlabel("mean squared error of choice shares (lower is better)")
+            axes.set_xlabel("mean squared error (lower is better)")
             figure.legend(loc="outside upper center", ncols=1)
 
-        return self.draw("Errors side by side", (5.4, 1.2 + 0.26 * height), plot)
+        return self.draw("Errors side by side", (4.6, 1.2 + 0.26 * height), plot)
 
 
 def _square(figure: Figure, option: str) -> Axes:

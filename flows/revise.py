@@ -17,6 +17,8 @@ from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
 FITTING_DRAWS = 256
+KEPT = 4
+"""Compositions that a search takes over from the one before."""
 
 
 @task(name="revise")
@@ -26,7 +28,7 @@ async def revise(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Record
     run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
     lessons = run.state.library.recall(run.config.domain, diagnosis.record.location)
     brief = Brief(
-        starts=tuple(start for name in _starts(run, diagnosis.record) if (start := _start(run, name)) is not None),
+        starts=_starts(run, diagnosis.record),
         remedies=diagnosis.record.remedies,
         warnings=tuple(lesson.mistake.split("; ")[-1] for lesson in lessons),
         n_candidates=settings.candidates,
@@ -47,25 +49,26 @@ def search(run: Run, brief: Brief, trials: Sequence[Trials], context: StepContex
     """The grammar advocate's search on the answers so far."""
     grammar = run.family.grammar
 
-    def evaluate(items: Sequence[tuple[Composition, Digest]]) -> list[Evaluated | TheoryError]:
+    def evaluate(items: Sequence[tuple[Composition, Digest | None]]) -> list[Evaluated | TheoryError]:
         return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
 
     return GrammarAdvocate(grammar).revise(brief, evaluate, context.rng)
 
 
-def _starts(run: Run, diagnosis: Diagnosis) -> list[Digest]:
-    """Loser and leader, and the published theories as long as nothing else is known."""
-    names = [diagnosis.loser, diagnosis.leader]
-    if not run.state.searches:
-        names += run.state.seeds
-    return list(dict.fromkeys(names))
-
-
-def _start(run: Run, name: Digest) -> Start | None:
-    theory = run.theory(name)
-    if theory.composition is None:
-        return None
-    return Start(name, composition_of(theory.composition, {}))
+def _starts(run: Run, diagnosis: Diagnosis) -> tuple[Start, ...]:
+    """Leader and loser, each with its advocate, and what came out best of the last search."""
+    starts = []
+    for name in (diagnosis.leader, diagnosis.loser):
+        literal = run.theory(name).composition
+        if literal is not None:
+            starts.append(Start(name, composition_of(literal, {})))
+    if run.state.searches:
+        attempts = run.trace.artifacts.get_json(run.state.searches[-1].record.attempts)
+        for attempt in attempts[:KEPT]:
+            if not attempt["error"]:
+                composition = composition_of(attempt["composition"], {})
+                starts.append(Start(attempt["parent"], composition, attempt["change"]))
+    return tuple(starts)
 
 
 def _record(context: StepContext, cycle: int, proposal: Proposal) -> SearchFinished:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from experiments.archives.fetch import load_archive
 from experiments.domains import DOMAINS
+from experiments.errors import DataMissingError
 from experiments.participants.archival import ArchivalParticipants
 from experiments.participants.simulated import SimulatedParticipants
 from experiments.participants.source import ParticipantSource
@@ -31,11 +33,13 @@ from theories.families.family import Family
 from theories.grammar import Composition
 from theories.laboratory import Laboratory
 from theories.prior import draw_population
+from theories.sandbox.client import Sandbox
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest
 from traces.journal import INTENT
 from traces.record import Record
 from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
+from traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
 Array = NDArray[np.float64]
@@ -233,7 +237,9 @@ def open_run(folder: Path, *, data: Path | None = None, progress: Progress | Non
 
 
 def read_state(folder: Path) -> tuple[RunState, Trace]:
-    """The state of a run for reading, also while another process writes it. Close the trace after use.
+    """The state of a run for reading, also while another process writes it; erased records have no part in it.
+
+    Close the trace after use.
 
     Raises:
         RunMissingError: There is no run.
@@ -241,9 +247,11 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     if not (folder / JOURNAL_FILE).exists():
         raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
     trace = Trace.open(folder, RECORD_TYPES, read_only=True)
+    events = list(trace.journal.events())
+    validity = Validity(events, roots=trace.artifacts.has)
     state = RunState()
-    for event in trace.journal.events():
-        if event.kind != INTENT:
+    for event in events:
+        if event.kind != INTENT and validity.valid(event.record_digest):
             state = advance(state, trace.read(event))
     return state, trace
 
@@ -272,10 +280,6 @@ def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, .
     Raises:
         DataMissingError: The data are not there, or no experiment has such a name.
     """
-    from fnmatch import fnmatchcase
-
-    from experiments.errors import DataMissingError
-
     trials = load_archive(config.participants.archive, data or Path("data"))
     chosen = tuple(item for item in trials if fnmatchcase(item.experiment, config.participants.experiments))
     if not chosen:
@@ -304,8 +308,6 @@ def _participants(
         people = {
             name: values[:n_participants] for name, values in draw_population(hidden.priors, n_drawn, rng).items()
         } or {"": np.zeros(n_participants)}
-        from theories.sandbox.client import Sandbox
-
         with Sandbox() as sandbox:
             (answer,) = sandbox.probabilities(hidden.program.source, people, [stimuli.arrays])
         return answer

@@ -69,7 +69,8 @@ def resume_run(
 
 def one_thread() -> AbstractContextManager[object]:
     """Linear algebra on one thread: the sandboxes use the processors, and results must not depend on their number."""
-    return threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:

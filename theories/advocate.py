@@ -1,8 +1,12 @@
 """The grammar advocate: defends a theory, and revises it from its diagnosis with published mechanisms.
 
-It searches compositions one edit at a time from its starting points, in rounds: the edits of the best compositions so
-far are tried, those that answer the diagnosis first and those that a lesson warns of last. Without a language model
-this is the whole of invention; every theory it submits is source that a person can read.
+It searches compositions by single edits from its starting points and from some drawn at random: in every round the
+edits of the best compositions that have not been expanded are tried, those that answer the diagnosis first and
+those that a lesson warns of last. Candidates are compared by log score less a price for every parameter and
+mechanism. What is submitted must also be among the best in its error on choice proportions: with few distinct
+trials, the log score alone finds mechanisms that describe how these people differ and distort what they do on
+average. Without a language model this is the whole of invention; every theory that it submits is source that a
+person can read.
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ from theories.evaluate import Evaluated
 from theories.grammar import Composition, Grammar
 from traces.digest import Digest
 
-Evaluate = Callable[[Sequence[tuple[Composition, Digest]]], Sequence[Evaluated | TheoryError]]
+Trial = tuple[Composition, Digest | None, str]
+"""A composition to try, the theory that it is made from, and the change in words."""
+Evaluate = Callable[[Sequence[tuple[Composition, Digest | None]]], Sequence[Evaluated | TheoryError]]
 """Compositions with their parents, each fitted and scored, or the error that stopped it."""
 
 
@@ -26,8 +32,9 @@ Evaluate = Callable[[Sequence[tuple[Composition, Digest]]], Sequence[Evaluated |
 class Start:
     """A theory from which the search sets out."""
 
-    digest: Digest
+    digest: Digest | None
     composition: Composition
+    change: str = "narrow the declared ranges"
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,6 @@ class Brief:
     """``slot:mechanism`` that the diagnosis proposes."""
     warnings: tuple[str, ...] = ()
     """Changes that lessons warn of, in the words of `Grammar.edits`."""
-    known: frozenset[object] = frozenset()
-    """Keys of compositions already in the pool with a fit to all data."""
     n_candidates: int = 60
     n_successors: int = 3
 
@@ -50,10 +55,12 @@ class Attempt:
     """One composition tried."""
 
     composition: Composition
-    parent: Digest
+    parent: Digest | None
+    """Theory that it was made from; None when composed afresh."""
     change: str
     evaluated: Evaluated | None
     criterion: float
+    """Nats per choice by which candidates are compared: the score less the price of its parts."""
     error: str = ""
 
 
@@ -78,74 +85,82 @@ class Advocate(Protocol):
 
 @dataclass(frozen=True)
 class GrammarAdvocate:
-    """Searches a grammar by rounds of edits on a beam."""
+    """Searches a grammar best first: always all edits of the best composition that has not been expanded."""
 
     grammar: Grammar
-    beam: int = 3
-    batch: int = 24
-    """Edits tried in a round."""
-    penalty: float = 0.0
-    """Nats per choice that each parameter must be worth."""
+    price: float = 1e-3
+    """Nats per choice that a parameter must be worth, at least; with few answers, what fitting it gains by itself."""
+    slack: float = 1.1
+    """A submission's error on choice proportions, at most, relative to the smallest error found."""
+    afresh: float = 0.2
+    """Share of the candidates composed at random, so that the search does not circle around where it started."""
     name: str = "grammar"
 
     def revise(self, brief: Brief, evaluate: Evaluate, rng: np.random.Generator) -> Proposal:
         """Search; see the module docstring."""
         tried: dict[object, Attempt] = {}
-        todo = [(start.composition, start.digest, "narrow the declared ranges") for start in brief.starts]
-        while True:
-            # Loser and leader may be one structure with different ranges: it is fitted once.
-            fresh: dict[object, tuple[Composition, Digest, str]] = {}
-            for item in todo:
-                if item[0].key not in tried:
-                    fresh.setdefault(item[0].key, item)
-            todo = list(fresh.values())[: max(brief.n_candidates - len(tried), 0)]
-            if not todo:
+        expanded: set[object] = set()
+        todo: list[Trial] = [(start.composition, start.digest, start.change) for start in brief.starts]
+        todo += [
+            (self.grammar.compose(rng), None, "compose afresh") for _ in range(int(self.afresh * brief.n_candidates))
+        ]
+        while len(tried) < brief.n_candidates:
+            self._try([item for item in todo if item[0].key not in tried], brief.n_candidates, tried, evaluate)
+            best = next(
+                (item for item in ranked(tried.values()) if item.evaluated and item.composition.key not in expanded),
+                None,
+            )
+            if best is None:
                 break
-            results = evaluate([(composition, parent) for composition, parent, _ in todo])
-            for (composition, parent, change), result in zip(todo, results, strict=True):
-                tried[composition.key] = self._attempt(composition, parent, change, result)
-            best = sorted(tried.values(), key=_rank)[: self.beam]
-            todo = self._edits(best, tried, brief, rng)[: self.batch]
-        attempts = sorted(tried.values(), key=_rank)
-        working = [attempt for attempt in attempts if attempt.evaluated is not None]
-        return Proposal(tuple(attempts), tuple(working[: brief.n_successors]))
+            expanded.add(best.composition.key)
+            todo = self._edits(best, brief, rng)
+        working = [attempt for attempt in ranked(tried.values()) if attempt.evaluated is not None]
+        least = min((attempt.evaluated.error for attempt in working if attempt.evaluated), default=0.0)
+        fit = [attempt for attempt in working if attempt.evaluated and attempt.evaluated.error <= self.slack * least]
+        return Proposal(tuple(ranked(tried.values())), tuple(fit[: brief.n_successors]))
+
+    def _try(self, items: Sequence[Trial], most: int, tried: dict[object, Attempt], evaluate: Evaluate) -> None:
+        """Evaluate what is new among ``items``, until ``most`` have been tried in all."""
+        new = list({item[0].key: item for item in reversed(items)}.values())[::-1][: most - len(tried)]
+        results = evaluate([(composition, parent) for composition, parent, _ in new]) if new else []
+        for (composition, parent, change), result in zip(new, results, strict=True):
+            tried[composition.key] = self._attempt(composition, parent, change, result)
 
     def _attempt(
-        self, composition: Composition, parent: Digest, change: str, result: Evaluated | TheoryError
+        self, composition: Composition, parent: Digest | None, change: str, result: Evaluated | TheoryError
     ) -> Attempt:
         if isinstance(result, TheoryError):
             return Attempt(composition, parent, change, None, -np.inf, f"{type(result).__name__}: {result}")
-        return Attempt(
-            result.composition, parent, change, result, result.mean - self.penalty * len(result.theory.priors)
-        )
+        n_choices = sum(float(scores.n_choices.sum()) for scores in result.scores)
+        n_units = sum(len(scores.n_choices) for scores in result.scores)
+        price = max(self.price, float(np.log(max(n_units, 2))) / n_choices)
+        if result.pooled:  # each trial was predicted from the others, so that parts pay for themselves already
+            price = self.price / 50
+        size = len(result.theory.priors) + 0.3 * result.composition.size
+        return Attempt(result.composition, parent, change, result, result.mean - price * size)
 
-    def _edits(
-        self, best: Iterable[Attempt], tried: dict[object, Attempt], brief: Brief, rng: np.random.Generator
-    ) -> list[tuple[Composition, Digest, str]]:
-        """Untried edits of the best compositions: answers to the diagnosis first, warned ones last."""
-        edits: dict[object, tuple[Composition, Digest, str]] = {}
-        for attempt in best:
-            if attempt.evaluated is None:
-                continue
-            for words, composition in self.grammar.edits(attempt.composition):
-                change = words if attempt.change.startswith("narrow") else f"{attempt.change}; {words}"
-                if composition.key not in tried:
-                    edits.setdefault(composition.key, (composition, attempt.parent, change))
-        order = rng.permutation(len(edits))
-        shuffled = [list(edits.values())[index] for index in order]
+    def _edits(self, here: Attempt, brief: Brief, rng: np.random.Generator) -> list[Trial]:
+        """All edits of a composition: answers to the diagnosis first, warned ones last."""
+        edits: dict[object, Trial] = {}
+        for words, composition in self.grammar.edits(here.composition):
+            change = words if here.change.startswith("narrow") else f"{here.change}; {words}"
+            edits.setdefault(composition.key, (composition, here.parent, change))
+        shuffled = [list(edits.values())[place] for place in rng.permutation(len(edits))]
 
-        def priority(item: tuple[Composition, Digest, str]) -> int:
+        def priority(item: Trial) -> int:
             last = item[2].split("; ")[-1]
             if last in brief.warnings:
                 return 2
-            slots_and_names = (remedy.split(":", 1) for remedy in brief.remedies)
-            new = any(
-                last.endswith((f" by {name} in {slot}", f"add {name} to {slot}")) for slot, name in slots_and_names
+            wanted = (remedy.split(":", 1) for remedy in brief.remedies)
+            return (
+                0
+                if any(last.endswith((f" by {name} in {slot}", f"add {name} to {slot}")) for slot, name in wanted)
+                else 1
             )
-            return 0 if new else 1
 
         return sorted(shuffled, key=priority)
 
 
-def _rank(attempt: Attempt) -> float:
-    return -attempt.criterion
+def ranked(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """Best criterion first; the failed ones last."""
+    return sorted(attempts, key=lambda attempt: -attempt.criterion)

@@ -61,10 +61,10 @@ def residual_slopes(
     """How the residual changes with each feature, one weighted regression per feature.
 
     Weights are the inverse of the residual's variance: binomial noise plus the spread of residuals beyond it, so that
-    a theory that is wrong everywhere does not make every feature significant. The standard error is the larger of two,
-    each read off Student's t distribution with its own degrees of freedom: one robust over trials (HC3, since with two
-    dozen trials HC1 finds too much), and one clustered by person, because the same few people answer all trials and
-    their tastes are not exactly the population's.
+    a theory that is wrong everywhere does not make every feature significant. Of three standard errors,
+    each read off Student's t distribution with its own degrees of freedom, the one that finds least counts: what these
+    variances imply; robust over trials (HC3, since with two dozen trials HC1 finds too much); and clustered by person,
+    because the same few people answer all trials and their tastes are not exactly the population's.
 
     Args:
         observed, predicted: ``(n_trials,)`` shares.
@@ -94,7 +94,7 @@ def residual_slopes(
         if leverage.max() > MOST_LEVERAGE:
             continue
         parts = (weight * x * (centred - effect * x) / (1 - leverage) / curvature) ** 2
-        errors = [(float(np.sqrt(parts.sum())), len(x) - 2)]
+        errors = [(float(np.sqrt(parts.sum())), len(x) - 2.0), (curvature**-0.5, np.inf)]
         if people:
             errors.append(_clustered(weight * x / curvature / np.maximum(n_answers, 1), predicted, parts, people))
         tests = [(effect / max(error, 1e-9), df) for error, df in errors]
@@ -103,7 +103,9 @@ def residual_slopes(
     return slopes
 
 
-def _clustered(lever: Array, predicted: Array, parts: Array, people: Sequence[tuple[int, Array]]) -> tuple[float, int]:
+def _clustered(
+    lever: Array, predicted: Array, parts: Array, people: Sequence[tuple[int, Array]]
+) -> tuple[float, float]:
     """Standard error of a slope clustered by person, and its degrees of freedom.
 
     Args:
@@ -113,7 +115,7 @@ def _clustered(lever: Array, predicted: Array, parts: Array, people: Sequence[tu
         people: As in `residual_slopes`.
     """
     alone = parts.copy()
-    variance, df = 0.0, 0
+    variance, df = 0.0, 0.0
     for first, counts in people:
         rows = slice(first, first + counts.shape[1])
         surprise = counts[:, :, -1] - counts.sum(axis=2) * predicted[rows]
@@ -182,7 +184,7 @@ def diagnose(
     row = worst - int((owner < owner[worst]).sum())
     claims.append(
         Claim(
-            text=f"the leader gains most on trial {row} of {where.experiment}: people {observed[worst]:.2f}, "
+            text=f"the leader gains most on trial {row + 1} of {where.experiment}: people {observed[worst]:.2f}, "
             f"{leader[1]} {ahead[worst]:.2f}, {loser[1]} {predicted[worst]:.2f}",
             feature="",
             effect=float(loss[worst]),

@@ -9,24 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.task import Trials
-from theories.calibrate import calibrate
+from theories.calibrate import calibrate, leave_one_out
 from theories.grammar import Composition, Grammar
 from theories.sandbox.client import Sandbox
-from theories.score import Evidence, UnitScores, log_predictive
+from theories.score import Evidence, UnitScores, log_predictive, proportion_error
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest
 
 Array = NDArray[np.float64]
+POOLED_DRAWS = 64
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A composition with its fitted ranges, as source, and how it scores on the answers so far."""
+    """A composition with its fitted ranges, as source, and how it does on the answers so far."""
 
     composition: Composition
     theory: Theory
     scores: tuple[UnitScores, ...]
-    """One per experiment, of the declared (fitted) population."""
+    """One per experiment, by which candidates are compared: of the declared (fitted) population; for pooled answers,
+    where one point is fitted to all people, each trial predicted from the others."""
+    error: float
+    """Mean squared error of choice proportions, averaged over experiments."""
+    pooled: bool = False
+    """Whether people could not be told apart in any experiment."""
 
     @property
     def mean(self) -> float:
@@ -52,9 +58,11 @@ def evaluate(
     """
     title = composition_title(grammar, composition)
     wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots), title), author))
-    n_options = trials[0].n_options
     stimuli = [item.stimuli.arrays for item in trials]
-    with sandbox.open_session(wide.program.source, stimuli, n_options=n_options) as session:
+    pooled = all(item.pooled for item in trials)
+    if pooled:  # one point is fitted to all people: draws only start the fit
+        n_draws = min(n_draws, POOLED_DRAWS)
+    with sandbox.open_session(wide.program.source, stimuli, n_options=trials[0].n_options) as session:
 
         def run(parameters: Mapping[str, Array]) -> Sequence[Array]:
             return session.probabilities(parameters or {"": np.zeros(n_draws)})
@@ -63,8 +71,12 @@ def evaluate(
         fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in narrow.items()})
         theory = read_program(TheoryProgram(grammar.write(fitted, title), author, parents))
         answers = session.probabilities(theory.population(n_draws))
-    scores = tuple(log_predictive(Evidence(item, p)) for item, p in zip(trials, answers, strict=True))
-    return Evaluated(fitted, theory, scores)
+        if pooled:
+            scores = tuple(leave_one_out(narrow, trials, run))
+        else:
+            scores = tuple(log_predictive(Evidence(item, p)) for item, p in zip(trials, answers, strict=True))
+    error = np.mean([proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)])
+    return Evaluated(fitted, theory, scores, float(error), pooled)
 
 
 def composition_title(grammar: Grammar, composition: Composition) -> str:

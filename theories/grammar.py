@@ -12,6 +12,8 @@ from pprint import pformat
 from textwrap import dedent, fill, indent
 from typing import Any
 
+import numpy as np
+
 from theories.errors import GrammarError
 
 
@@ -142,6 +144,17 @@ class Grammar:
                 options += [(f"add {other} to {slot.name}", (*have, other)) for other in others]
             found += [(words, self._with(composition, slot.name, names)) for words, names in options]
         return found
+
+    def compose(self, rng: np.random.Generator) -> Composition:
+        """A composition drawn at random: of every slot a random admissible number of mechanisms."""
+        slots: dict[str, tuple[str, ...]] = {}
+        for slot in self.slots:
+            names = [item.name for item in self.mechanisms if item.slot == slot.name]
+            # Optional slots are left empty half of the time, or random compositions would be all ornament.
+            wanted = slot.least if rng.random() < 0.5 else int(rng.integers(slot.least, slot.most + 1))
+            chosen = rng.permutation(len(names))[: min(wanted, len(names))]
+            slots[slot.name] = tuple(names[place] for place in sorted(chosen))
+        return Composition(slots)
 
     def mechanisms_answering(self, feature: str) -> list[Mechanism]:
         """Mechanisms that could repair mispredictions along ``feature``."""

@@ -6,7 +6,7 @@ Results come back in the order of the questions and do not depend on the number 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, TypeVar
@@ -90,16 +90,23 @@ class Laboratory:
     def evaluate(
         self,
         grammar: Grammar,
-        items: Sequence[tuple[Composition, Digest]],
+        items: Sequence[tuple[Composition, Digest | None]],
         trials: Sequence[Trials],
         *,
         n_draws: int = 256,
     ) -> list[Evaluated | TheoryError]:
         """Fit and score compositions, each given with its parent; a theory that fails yields its error."""
 
-        def one(item: tuple[Composition, Digest]) -> Evaluated | TheoryError:
+        def one(item: tuple[Composition, Digest | None]) -> Evaluated | TheoryError:
             try:
-                return evaluate(grammar, item[0], trials, self._sandbox(), parents=(item[1],), n_draws=n_draws)
+                return evaluate(
+                    grammar,
+                    item[0],
+                    trials,
+                    self._sandbox(),
+                    parents=() if item[1] is None else (item[1],),
+                    n_draws=n_draws,
+                )
             except TheoryError as error:
                 return error
 

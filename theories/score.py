@@ -18,6 +18,8 @@ from scipy.special import logsumexp
 from experiments.task import Trials
 
 Array = NDArray[np.float64]
+UNKNOWN = 1e9
+"""Standard error of what a single unit says: larger than any difference, so that nothing follows from it."""
 TINY = 1e-12
 """Smallest probability taken at face value, so that one impossible answer costs 27.6 nats, not infinity."""
 
@@ -176,11 +178,11 @@ def is_tie(difference: Estimate) -> bool:
 
 
 def _ratio(totals: Array, sizes: Array) -> Estimate:
-    """Ratio of sums with the linearised standard error over units; infinite for a single unit."""
+    """Ratio of sums with the linearised standard error over units; `UNKNOWN` for a single unit."""
     n_units, size = len(totals), sizes.sum()
     value = totals.sum() / size
     if n_units < 2:
-        return Estimate(float(value), float("inf"))
+        return Estimate(float(value), UNKNOWN)
     residual = totals - value * sizes
     return Estimate(float(value), float(np.sqrt(n_units / (n_units - 1) * (residual**2).sum()) / size))
 

@@ -154,7 +154,7 @@ def test_the_audit_names_the_record_in_which_one_byte_was_changed(finished: Path
 
 def test_a_score_that_was_invented_fails_the_recomputation(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "invented"
-    state, source = read_state(finished)
+    _, source = read_state(finished)
     with source, Trace.create(folder, seed=3, types=RECORD_TYPES, meta=source.journal.meta) as forged:
         for digest in source.artifacts.digests():
             forged.artifacts.put(source.artifacts.get(digest))
@@ -194,7 +194,8 @@ def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(
     from flows.revise import check_program, seed_pool
     from flows.run import started
 
-    source = '"""Broken: people divide by nothing."""\nPARAMETERS = {}\n\ndef choose(parameters, trials, xp):\n    return 1 / 0\n'
+    source = '"""Broken: people divide by nothing."""\nPARAMETERS = {}\n\n'
+    source += "def choose(parameters, trials, xp):\n    return 1 / 0\n"
     with create_run(small_study(), tmp_path / "run", n_workers=1) as run:
         run.record(started(run.config), name="start")
         asyncio.run(seed_pool(run))

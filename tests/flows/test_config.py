@@ -102,8 +102,8 @@ def test_studies_that_differ_have_different_digests():
             r"no theory 'talying'; did you mean 'tallying'\? Known: take_the_best, ",
         ),
         ({"participants__theory": "zzz"}, r"no theory 'zzz'\. Known: take_the_best"),
-        ({"participants__theory": ""}, "participants: a simulated source needs the key 'theory'"),
-        ({"participants": {"source": "archival"}}, "participants: a archival source needs the key 'archive'"),
+        ({"participants__theory": ""}, "participants: the source 'simulated' needs the key 'theory'"),
+        ({"participants": {"source": "archival"}}, "participants: the source 'archival' needs the key 'archive'"),
         ({"participants": {"source": "archival", "archive": "zzz"}}, r"no archive 'zzz'\. Known: "),
         ({"participants__mechanisms": {"choise": ["logistic"]}}, "participants.mechanisms: .* has no slot choise"),
         (

@@ -14,7 +14,7 @@ from judges.rubrics import RUBRICS
 from traces.digest import Digest, digest_of
 from traces.record import body_of, parse_record
 
-CANDIDATE, INCUMBENT = digest_of("candidate"), digest_of("incumbent")
+CANDIDATE, INCUMBENT, EPOCH = digest_of("candidate"), digest_of("incumbent"), digest_of("epoch")
 SUBMISSION = Submission(CANDIDATE, INCUMBENT, 0.01, 0.01, 1, 500, 0.1)
 
 
@@ -33,7 +33,7 @@ class Fixed:
         return self.opinion
 
 
-def verdict(probability, candidate=CANDIDATE, epoch=digest_of("epoch")) -> Verdict:
+def verdict(probability, candidate=CANDIDATE, epoch=EPOCH) -> Verdict:
     return Verdict(epoch=epoch, candidate=candidate, incumbent=INCUMBENT, cycle=1, probability=probability, opinions={})
 
 

@@ -20,7 +20,7 @@ GRAMMAR = Grammar(
     domain="letters",
     slots=(Slot("first"), Slot("second"), Slot("third", 0, 2)),
     mechanisms=(
-        *(Mechanism("first", name, f"like {name}", "pass") for name in "abcd"),
+        *(Mechanism("first", name, f"like {name}", "pass") for name in ("a", "b", "c", "two words")),
         *(Mechanism("second", name, f"like {name}", "pass") for name in "efgh"),
         *(Mechanism("third", name, f"like {name}", "pass", {name: PRIOR}) for name in "ijk"),
     ),
@@ -31,11 +31,15 @@ START = Start(digest_of("start"), Composition({"first": ("a",), "second": ("e",)
 
 
 class Bench:
-    """Scores compositions by a table of what each mechanism is worth, and keeps what it was asked."""
+    """Scores compositions by a table of what each mechanism is worth, and keeps what it was asked.
 
-    def __init__(self, worth=None, broken=()):
+    ``errors`` gives the error on choice proportions by the mechanism in the first slot.
+    """
+
+    def __init__(self, worth=None, broken=(), errors=None):
         self.worth = worth or {}
         self.broken = broken
+        self.errors = errors or {}
         self.rounds = []
 
     def __call__(self, items):
@@ -48,37 +52,44 @@ class Bench:
             return TheoryRaisedError("it does not run")
         theory = read_program(TheoryProgram(GRAMMAR.write(composition, "T"), "bench", (parent,)))
         value = -1.0 + sum(self.worth.get(name, 0.0) for name in names)
-        return Evaluated(composition, theory, (UnitScores(np.array([value]), np.ones(1)),))
+        scores = (UnitScores(np.full(100, value), np.ones(100)),)
+        return Evaluated(composition, theory, scores, error=self.errors.get(names[0], 0.01))
 
     @property
     def asked(self):
         return [composition.key for compositions in self.rounds for composition in compositions]
 
 
-def search(bench, brief=Brief((START,)), seed=0, **settings_):
-    return GrammarAdvocate(GRAMMAR, **settings_).revise(brief, bench, np.random.default_rng(seed))
+def search(bench, brief=None, seed=0):
+    return GrammarAdvocate(GRAMMAR).revise(brief or Brief((START,)), bench, np.random.default_rng(seed))
 
 
 def names_of(attempt):
-    return "".join(name for names in attempt.composition.slots.values() for name in names)
+    return {name for names in attempt.composition.slots.values() for name in names}
+
+
+def round_after_the_start(bench):
+    """The compositions in the order in which they were tried, the start left out."""
+    return [composition for compositions in bench.rounds for composition in compositions][1:]
 
 
 def test_finds_the_best_composition_several_edits_away():
-    proposal = search(Bench({"c": 0.2, "h": 0.2, "j": 0.1}))
+    proposal = search(Bench({"c": 0.2, "h": 0.2, "j": 0.1}), Brief((START,), n_candidates=150))
     best = proposal.submitted[0]
-    assert names_of(best).startswith("chj")
+    assert names_of(best) == {"c", "h", "j"}
     assert best.parent == START.digest
-    assert {*best.change.split("; ")} >= {"replace a by c in first", "replace e by h in second"}
+    assert {*best.change.split("; ")} == {"replace a by c in first", "replace e by h in second", "add j to third"}
 
 
 def test_the_first_change_is_the_narrowing_of_the_start_itself():
-    proposal = search(Bench(), replace(Brief((START,)), n_candidates=1))
+    proposal = search(Bench(), Brief((START,), n_candidates=1))
     assert [attempt.change for attempt in proposal.attempts] == ["narrow the declared ranges"]
+    assert proposal.attempts[0].composition == START.composition
 
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.dictionaries(st.sampled_from("abcdefghijk"), st.floats(-0.3, 0.3)),
+    st.dictionaries(st.sampled_from("abcefghijk"), st.floats(-0.3, 0.3)),
     st.integers(0, 40),
     st.integers(0, 6),
     st.integers(0, 100),
@@ -101,35 +112,35 @@ def test_the_same_seed_searches_alike_and_another_differently():
     assert first.asked != other.asked
 
 
-def test_answers_to_the_diagnosis_are_tried_first():
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_to_the_diagnosis_are_tried_first(seed):
     bench = Bench()
-    search(bench, Brief((START,), remedies=("second:g", "third:k")), seed=3)
-    first = {key for composition in bench.rounds[1][:2] for key in composition.key}
-    assert {("second", ("g",)), ("third", ("k",))} <= first
+    search(bench, Brief((START,), remedies=("first:two words", "third:k")), seed)
+    first = {part for composition in round_after_the_start(bench)[:2] for part in composition.key}
+    assert {("first", ("two words",)), ("third", ("k",))} <= first
 
 
-def test_a_remedy_of_one_slot_does_not_favour_a_change_of_another():
-    # Every change names its slot, and "first" holds the mechanisms a..d: the remedy must be read as a whole.
+@pytest.mark.parametrize("seed", range(3))
+def test_a_remedy_that_the_start_has_already_favours_no_change(seed):
     bench = Bench()
     start = Start(START.digest, Composition({"first": ("a",), "second": ("e",), "third": ("i",)}))
-    search(bench, Brief((start,), remedies=("third:i", "second:f")), seed=3)
-    assert ("second", ("f",)) in bench.rounds[1][0].key
+    search(bench, Brief((start,), remedies=("third:i", "second:f")), seed)
+    assert ("second", ("f",)) in round_after_the_start(bench)[0].key
 
 
 def test_changes_that_a_lesson_warns_of_are_tried_last():
     bench = Bench()
-    warned = "replace a by b in first"
-    search(bench, Brief((START,), remedies=("first:b",), warnings=(warned,)))
-    assert ("first", ("b",)) in bench.rounds[1][-1].key
-    assert all(("first", ("b",)) not in composition.key for composition in bench.rounds[1][:-1])
+    search(bench, Brief((START,), remedies=("first:b",), warnings=("replace a by b in first",)))
+    n_edits = len(GRAMMAR.edits(START.composition))
+    tried = round_after_the_start(bench)[:n_edits]
+    assert [composition.slots["first"] for composition in tried].index(("b",)) == n_edits - 1
 
 
-def test_one_structure_with_two_ranges_is_fitted_once_as_a_child_of_the_first():
+def test_one_structure_with_two_ranges_is_fitted_once():
     twin = Start(digest_of("twin"), replace(START.composition, priors={"x": PRIOR}))
     bench = Bench()
-    proposal = search(bench, Brief((START, twin), n_candidates=5))
-    assert len(bench.asked) == len(set(bench.asked)) == 5
-    assert {attempt.parent for attempt in proposal.attempts} == {START.digest}
+    search(bench, Brief((START, twin), n_candidates=5))
+    assert len(bench.asked) == len(set(bench.asked))
 
 
 def test_a_theory_that_fails_is_a_result_and_is_never_submitted():
@@ -138,7 +149,7 @@ def test_a_theory_that_fails_is_a_result_and_is_never_submitted():
     assert failed
     assert all("b" in names_of(attempt) for attempt in failed)
     assert all(attempt.error == "TheoryRaisedError: it does not run" for attempt in failed)
-    assert not {id(attempt) for attempt in failed} & {id(attempt) for attempt in proposal.submitted}
+    assert not {attempt.change for attempt in failed} & {attempt.change for attempt in proposal.submitted}
 
 
 def test_when_every_start_fails_nothing_is_submitted():
@@ -147,10 +158,16 @@ def test_when_every_start_fails_nothing_is_submitted():
     assert proposal.submitted == ()
 
 
-@pytest.mark.parametrize(("penalty", "best"), [(0.0, "aei"), (0.5, "ae")])
-def test_a_parameter_must_be_worth_its_penalty(penalty, best):
-    proposal = search(Bench({"i": 0.3, "j": -1.0, "k": -1.0}), penalty=penalty)
-    assert names_of(proposal.submitted[0])[2:] == best[2:]
+def test_a_parameter_that_is_worth_nothing_is_not_bought():
+    best = search(Bench({"i": 1e-6}), Brief((START,), n_candidates=150)).submitted[0]
+    assert not names_of(best) & {"i", "j", "k"}
+
+
+def test_what_distorts_choice_proportions_is_not_submitted_however_well_it_scores():
+    proposal = search(Bench({"b": 0.5}, errors={"b": 0.05}), Brief((START,), n_candidates=150))
+    assert "b" in names_of(proposal.attempts[0])
+    assert proposal.submitted
+    assert not any("b" in names_of(attempt) for attempt in proposal.submitted)
 
 
 def test_nothing_is_searched_from_nowhere():

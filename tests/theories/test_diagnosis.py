@@ -61,8 +61,8 @@ def experiment(rng, *, n_trials=24, n_people=25, repetitions=2, planted=0.0, tas
     )
 
 
-def diagnosed(*experiments, difference=Estimate(0.05, 0.01)):
-    return diagnose(3, LOSER, LEADER, difference, experiments, GRAMMAR)
+def diagnosed(*experiments, standard_error=0.01):
+    return diagnose(3, LOSER, LEADER, Estimate(0.05, standard_error), experiments, GRAMMAR)
 
 
 class TestResidualSlopes:
@@ -76,12 +76,20 @@ class TestResidualSlopes:
     def test_robust_error_is_that_of_leaving_each_trial_out(self):
         # With equal weights, HC3 is the jackknife but for its centring (Long & Ervin, 2000).
         rng = np.random.default_rng(0)
-        x, observed = rng.normal(size=30), 0.5 + 0.05 * rng.normal(size=30)
+        x = rng.normal(size=30)
+        observed = 0.5 + 0.05 * np.abs(x) * rng.normal(size=30)  # noise that grows with the feature
         (slope,) = residual_slopes(observed, np.full(30, 0.5), np.full(30, 400.0), {"x": x})
         scaled = x / x.std()
         left_out = [np.polyfit(np.delete(scaled, i), np.delete(observed, i), 1)[0] for i in range(30)]
         jackknife = math.sqrt(sum((value - slope.effect) ** 2 for value in left_out))
         assert slope.effect / slope.z == pytest.approx(jackknife, rel=1e-6)
+
+    def test_error_is_never_below_what_the_answers_noise_alone_implies(self):
+        x = np.tile([-1.0, 0.0, 1.0], 4)
+        observed = 0.5 + 0.01 * x  # exactly on a line, by chance
+        (slope,) = residual_slopes(observed, np.full(12, 0.5), np.full(12, 50.0), {"x": x})
+        noise_alone = math.sqrt(0.25 / 50 / 12)
+        assert slope.effect / slope.z == pytest.approx(noise_alone)
 
     def test_clustered_error_is_that_of_the_mean_over_people(self):
         x = np.tile([-1.0, 1.0], 10)
@@ -170,7 +178,7 @@ class TestDiagnosis:
 
     @pytest.mark.parametrize(("standard_error", "tie"), [(0.01, False), (0.03, True)])
     def test_reports_a_tie_as_a_tie(self, standard_error, tie):
-        found = diagnosed(experiment(np.random.default_rng(9)), difference=Estimate(0.05, standard_error))
+        found = diagnosed(experiment(np.random.default_rng(9)), standard_error=standard_error)
         assert found.tie is tie
 
 

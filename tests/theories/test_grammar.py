@@ -161,3 +161,10 @@ def test_no_two_mechanisms_that_can_meet_share_a_parameter(family):
                 item.slot not in several
                 or sum(parameter in other.parameters for other in family.grammar.mechanisms) == 1
             )
+
+
+@pytest.mark.parametrize("length", range(50, 110))
+def test_a_hyphen_at_the_end_of_a_line_does_not_change_the_claim(length):
+    rooted = Composition({"value": ("root",), "choice": ("soft",)})
+    theory = read_program(TheoryProgram(SMALL.write(rooted, "N" * length), "x"))
+    assert theory.claim == "people take well-known roots of numbers; choose."

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from experiments.task import Stimuli, Trials
 from theories.score import (
     TINY,
+    UNKNOWN,
     Estimate,
     Evidence,
     UnitScores,
@@ -151,7 +152,7 @@ class TestPairedDifference:
 
     def test_of_a_single_unit_has_no_finite_error_and_is_a_tie(self):
         found = paired_difference([units([-1.0])], [units([-9.0])])
-        assert found == Estimate(8.0, math.inf)
+        assert found == Estimate(8.0, UNKNOWN)
         assert is_tie(found)
 
     def test_refuses_theories_scored_on_different_numbers_of_experiments(self):

@@ -149,7 +149,6 @@ class Zygote:
     def __init__(self, prefix: Sequence[str] = ()) -> None:
         self._lock = threading.RLock()
         self._control, theirs = socket.socketpair()
-        self._empty = tempfile.TemporaryDirectory(prefix="lakatos-")
         code = "from theories.sandbox.zygote import main; main()"
         # Not `-I`: it would ignore PYTHONHASHSEED, and theories that walk over sets must answer alike in every
         # process. The environment is exactly this one, so that there is nothing else for Python to heed.
@@ -160,14 +159,15 @@ class Zygote:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": os.pathsep.join(map(str, import_roots())),
         }
-        with theirs, tempfile.TemporaryFile() as complaints:
+        # Its working folder is empty and, once it has started, deleted, so that nothing can be put there either.
+        with theirs, tempfile.TemporaryFile() as complaints, tempfile.TemporaryDirectory(prefix="lakatos-") as empty:
             try:
                 self._process = subprocess.Popen(
                     [*prefix, sys.executable, "-s", "-P", "-c", code],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=complaints.fileno(),
-                    cwd=self._empty.name,
+                    cwd=empty,
                     env=environment,
                     start_new_session=True,
                 )
@@ -236,7 +236,6 @@ class Zygote:
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
                     process.wait()
-            self._empty.cleanup()
 
     def _receive(self, n_bytes: int, deadline: float) -> bytes:
         data = b""

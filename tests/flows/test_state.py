@@ -1,0 +1,188 @@
+"""The state of a run is a fold over its records: each has its place, and nothing else moves."""
+
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.preregistration import Preregistration
+from experiments.record import DesignChosen, Recruited, SealedOpened, TrialsCollected
+from flows.config import parse_study
+from flows.record import RECORD_TYPES, CampaignStarted, Concluded, CycleClosed, FoldFinished, TruthCompared
+from flows.state import RunState, advance
+from judges.epoch import EpochOpened
+from judges.judge import Verdict, VerdictResolved
+from memory.library import Pitfall
+from theories.record import ENGINE, Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryScored, Units
+from traces.digest import digest_of
+from traces.record import body_of, parse_record
+from traces.step import Recorded
+
+A, B = digest_of("a"), digest_of("b")
+ANY = digest_of("anything")
+STUDY = {
+    "name": "demo",
+    "question": "Which rule?",
+    "domain": "multiattribute",
+    "theories": {"seeds": ["tallying", "random"]},
+    "participants": {"source": "simulated", "theory": "tallying"},
+}
+
+
+def checked(theory=A, name="Adding", passed=True) -> TheoryChecked:
+    return TheoryChecked(
+        theory=theory, passed=passed, name=name, claim="", author="x", parents=(), change="", cycle=0,
+        n_parameters=1, checks=(), reason="" if passed else "TheoryRaisedError: no", sandbox=(),
+    )  # fmt: skip
+
+
+def admitted(theory=A, cycle=0) -> TheoryAdmitted:
+    return TheoryAdmitted(theory=theory, cycle=cycle, reason="published")
+
+
+def collected(experiment="e", ceiling=None) -> TrialsCollected:
+    return TrialsCollected(
+        experiment=experiment, preregistration=ANY, trials=ANY, n_participants=2, n_responses=2, n_people=2,
+        pooled=False, ceiling=ceiling, ceiling_error=None,
+    )  # fmt: skip
+
+
+def scored(theory=A, experiment="e", score=-0.5) -> TheoryScored:
+    units = Units(log_predictive=(score, score - 0.1), n_choices=(1.0, 1.0))
+    return TheoryScored(
+        theory=theory, experiment=experiment, trials=ANY, engine=ENGINE, n_draws=4, declared=units, learned=None,
+        proportions=(0.5,), error=0.1, correlation=None,
+    )  # fmt: skip
+
+
+def verdict(cycle=1) -> Verdict:
+    return Verdict(epoch=ANY, candidate=A, incumbent=B, cycle=cycle, probability=0.6, opinions={"x": 0.6})
+
+
+ONE_OF_EACH = {
+    "started": CampaignStarted(config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}),
+    "theories": checked(),
+    "refused": checked(B, passed=False),
+    "pool": admitted(),
+    "designs": DesignChosen(
+        cycle=1, number=1, experiment="e", design=ANY, rivals=(A, B), n_candidates=9, n_trials=1, repetitions=1,
+        n_participants=2, n_random=0, archive="", information=(0.1,), powers=(), accepted=True, reason="",
+    ),
+    "preregistrations": Preregistration(
+        experiment="e", design=ANY, rivals={A: "Adding"}, predictions=ANY, n_draws=4, n_participants=2,
+        analysis="score", stopping_rule="2 people",
+    ),
+    "collected": collected(),
+    "scores": scored(),
+    "diagnoses": Diagnosis(
+        cycle=1, loser=B, leader=A, difference=0.1, standard_error=0.01, tie=False, claims=(), location="conflict",
+        hypothesis="", proposal="", remedies=(), test="",
+    ),
+    "searches": SearchFinished(cycle=1, attempts=ANY, n_attempts=0, submissions=()),
+    "epochs": EpochOpened(number=1, epoch=ANY, judges={}),
+    "verdicts": verdict(),
+    "resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
+    "library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
+    "cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
+    "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
+    "truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}),
+    "folds": FoldFinished(
+        fold=0, run="fold-0", head=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),
+        baselines={},
+    ),
+    "concluded": Concluded(
+        leader=A, runner_up=None, holds=False, text="", stop="budget", advantage=None, advantage_error=None,
+        basis="all data", errors=(), cross_validated=(),
+    ),
+}  # fmt: skip
+
+
+def recorded(record) -> Recorded:
+    return Recorded(record, digest_of(body_of(record)))
+
+
+def fold(*records) -> RunState:
+    state = RunState()
+    for record in records:
+        state = advance(state, recorded(record))
+    return state
+
+
+@pytest.mark.parametrize("place", ONE_OF_EACH)
+def test_each_record_fills_its_own_place_and_no_other(place):
+    before, after = RunState(), fold(ONE_OF_EACH[place])
+    moved = {item.name for item in fields(RunState) if getattr(after, item.name) != getattr(before, item.name)}
+    assert moved == ({"started", "config"} if place == "started" else {place})
+
+
+def test_every_record_of_a_campaign_has_a_place_but_recruitment():
+    assert {type(record) for record in ONE_OF_EACH.values()} == set(RECORD_TYPES.values()) - {Recruited}
+    state = fold(*ONE_OF_EACH.values())
+    assert advance(state, recorded(Recruited(experiment="e", source="web", n_participants=2))) == state
+
+
+@pytest.mark.parametrize("record", ONE_OF_EACH.values(), ids=list(ONE_OF_EACH))
+def test_every_record_reads_back_from_its_body(record):
+    assert parse_record(record.kind, body_of(record), RECORD_TYPES) == record
+
+
+def test_the_study_reads_back_from_the_first_record():
+    assert fold(ONE_OF_EACH["started"]).config == parse_study(STUDY, "demo")
+
+
+def test_a_refused_theory_is_kept_apart():
+    state = fold(checked(A), checked(B, passed=False))
+    assert list(state.theories) == [A]
+    assert [item.record.theory for item in state.refused] == [B]
+
+
+def test_verdicts_are_kept_by_the_digest_of_their_record():
+    first, second = verdict(1), verdict(2)
+    state = fold(first, second)
+    assert [state.verdicts[recorded(item).digest].record for item in (first, second)] == [first, second]
+
+
+def test_a_second_score_of_the_same_theory_and_experiment_takes_the_place_of_the_first():
+    state = fold(scored(score=-0.5), scored(score=-0.4))
+    assert len(state.scores) == 1
+    assert state.scores[A, "e"].record.declared.log_predictive[0] == -0.4
+
+
+@given(st.permutations(list(ONE_OF_EACH)))
+def test_records_of_different_places_can_arrive_in_any_order(order):
+    assert fold(*(ONE_OF_EACH[place] for place in order)) == fold(*ONE_OF_EACH.values())
+
+
+def test_advancing_leaves_the_earlier_state_as_it_was():
+    before = fold(checked(A))
+    advance(before, recorded(checked(B)))
+    assert list(before.theories) == [A]
+
+
+def test_namesakes_are_told_apart_by_their_digests():
+    assert fold(checked(A)).name(A) == "Adding"
+    state = fold(checked(A), checked(B))
+    assert (state.name(A), state.name(B)) == (f"Adding ({A[:6]})", f"Adding ({B[:6]})")
+
+
+def test_seeds_are_the_rivals_admitted_before_the_first_cycle():
+    assert fold(admitted(A, 0), admitted(B, 2)).seeds == [A]
+
+
+def test_the_board_ranks_the_pool_on_all_experiments():
+    state = fold(
+        admitted(A), admitted(B), collected("e", ceiling=-0.3), scored(A, "e", -0.6), scored(B, "e", -0.4),
+        scored(ANY, "e", -0.1),
+    )  # fmt: skip
+    board = state.board()
+    assert [line.theory for line in board.standings] == [B, A]
+    assert board.experiments == ("e",)
+    assert board.leader.skill is not None
+
+
+def test_a_rival_without_a_score_on_every_experiment_waits():
+    state = fold(
+        admitted(A), admitted(B), collected("e"), collected("f"), scored(A, "e"), scored(A, "f"), scored(B, "e")
+    )
+    assert [line.theory for line in state.board().standings] == [A]
