@@ -70,6 +70,9 @@ class DesignConfig(_Section):
     """Probability with which the planned people must recover the generating theory."""
     candidates: int = Field(2000, ge=1)
     """Trials of the space that a design search looks at."""
+    refused: Literal["stop", "cover"] = "stop"
+    """When no design tells an open pair apart: end the campaign, or, where answers cost nothing, as in an archive, ask
+    for the most informative trials all the same, as coverage in which theories nobody has thought of may show."""
 
 
 class ParticipantsConfig(_Section):

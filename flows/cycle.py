@@ -33,10 +33,10 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed]:
         plan = await preregister(run, cycle, chosen)
         asked = await recruit(run, cycle, plan)
         await collect(run, cycle, chosen, plan, asked)
+        await score(run, cycle, list(run.state.theories))
+        run.show_leaderboard()
     if not run.state.collected:
         return await close_cycle(run, cycle, stop)
-    await score(run, cycle, list(run.state.theories))
-    run.show_leaderboard()
     settled = await settle(run, cycle)
     await consolidate(run, cycle, settled)
     diagnosis = await arbitrate(run, cycle)

@@ -139,6 +139,8 @@ def search_design(run: Run, context: StepContext, cycle: int, number: int, names
             break
     assert best is not None
     plan, powers, reason, accepted, n_candidates = best
+    if not accepted and run.config.design.refused == "cover":
+        accepted, reason = True, f"Accepted as coverage only. {reason}"
     return DesignChosen(
         cycle=cycle,
         number=number,

@@ -11,8 +11,8 @@ Stages are plain asynchronous functions with our own decorators::
     result = execute("prefect", run_cycle, run, 1, on_wait=progress.waiting)
 
 With the engine ``none`` a decorated function is what it was. With ``prefect`` every call is a flow run or task run that
-shows up in Prefect. Prefect gets a function without arguments: it never inspects, hashes or stores what a stage is given
-or returns, because the trace decides what is reused and what is kept.
+shows up in Prefect. Prefect gets a function without arguments: it never inspects, hashes or stores what a stage is
+given or returns, because the trace decides what is reused and what is kept.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import logging
 import os
 import select
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -37,9 +39,10 @@ import tomllib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Literal, ParamSpec, TypeVar
+from typing import IO, Any, Literal, ParamSpec, Self, TypeVar
 
 from flows.errors import EngineError, TerminatedError
 
@@ -120,7 +123,7 @@ def _prefect_object(kind: Literal["flow", "task"], name: str) -> Callable[[], Aw
     async def body() -> None:
         call = _call.get()
         if kind == "flow":
-            _reinstall_handlers()
+            _interrupts.get().install()
         try:
             call.result = await call.run()
         except BaseException as error:
@@ -180,69 +183,77 @@ def execute(
         TerminatedError: The same for SIGTERM.
         Exception: Whatever ``function`` raises, unchanged.
     """
-    if engine == "none":
-        return _run("none", function, args)
-    warm_up(engine)
-    session = _session
-    assert session is not None
-    try:
-        session.wait(on_wait or (lambda text: None))
-        with session.settings():
-            try:
-                return _run("prefect", function, args)
-            finally:
-                session.drain()
-    finally:
-        cool_down()
+    with _Interrupts() as signals:
+        if engine == "none":
+            return _run("none", function, args, signals)
+        warm_up(engine)
+        session = _session
+        assert session is not None
+        try:
+            session.wait(on_wait or (lambda text: None))
+            with session.settings():
+                try:
+                    return _run("prefect", function, args, signals)
+                finally:
+                    session.drain()
+        finally:
+            cool_down()
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
 
 
 class _Interrupts:
-    """Turns the first Ctrl-C or SIGTERM into a cancellation of the main task."""
+    """Turns the first Ctrl-C or SIGTERM into a cancellation of the main task. A context manager.
+
+    A signal that is ignored, as in the background of a script, stays ignored.
+    """
 
     def __init__(self) -> None:
-        self.received: int | None = None
-        self._cancel: Callable[[], object] = lambda: None
+        self._received: int | None = None
+        self._cancel: Callable[[], object] | None = None
         self._previous: dict[int, Any] = {}
 
-    def attach(self, loop: asyncio.AbstractEventLoop, main: asyncio.Task[Any]) -> None:
-        self._cancel = functools.partial(loop.call_soon_threadsafe, main.cancel)
+    def attach(self, cancel: Callable[[], object] | None) -> None:
+        """What to do from now on at the first signal; None raises where the program happens to be."""
+        self._cancel = cancel
 
     def install(self) -> None:
+        """Take both signals, also back from Prefect, whose handler raises in the middle of the event loop."""
+        if threading.current_thread() is not threading.main_thread():
+            return
         for number in (signal.SIGINT, signal.SIGTERM):
-            previous = signal.signal(number, self._handle)
-            self._previous.setdefault(number, previous)
-
-    def restore(self) -> None:
-        for number, previous in self._previous.items():
-            signal.signal(number, previous if previous is not None else signal.SIG_DFL)
+            previous = signal.getsignal(number)
+            if previous is not signal.SIG_IGN:
+                self._previous.setdefault(number, previous)
+                signal.signal(number, self._handle)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.received is not None:
-            raise self.error
-        self.received = number
+        first, self._received = self._received is None, number
+        if self._cancel is None or not first:
+            raise self.error() or KeyboardInterrupt
         self._cancel()
 
-    @property
-    def error(self) -> KeyboardInterrupt:
-        if self.received == signal.SIGTERM:
+    def error(self) -> KeyboardInterrupt | None:
+        """What the caller of `execute` gets for the signal that came, if one did."""
+        if self._received == signal.SIGTERM:
             return TerminatedError("asked to end")
-        return KeyboardInterrupt()
+        return None if self._received is None else KeyboardInterrupt()
+
+    def __enter__(self) -> Self:
+        self.install()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, signal.SIG_DFL if previous is None else previous)
 
 
-_interrupts: _Interrupts | None = None
-
-
-def _reinstall_handlers() -> None:
-    """Take SIGTERM back from Prefect, whose handler raises in the middle of the event loop."""
-    if _interrupts is not None and threading.current_thread() is threading.main_thread():
-        _interrupts.install()
+_interrupts: ContextVar[_Interrupts] = ContextVar("interrupts")
 
 
 class _DaemonThreads(ThreadPoolExecutor):
-    """Runs every call in a daemon thread, so that a long computation cannot hold up Ctrl-C or the end of the process."""
+    """Runs every call in a daemon thread, so that a long computation holds up neither Ctrl-C nor the end."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # type: ignore[override]
         future: Future[Any] = Future()
@@ -264,36 +275,27 @@ class _DaemonThreads(ThreadPoolExecutor):
         """Nothing to end: a call that is still running is left to itself."""
 
 
-def _run(engine: EngineName, function: Callable[..., Awaitable[R]], args: tuple[Any, ...]) -> R:
-    global _interrupts
-    interrupts = _Interrupts()
-
+def _run(engine: EngineName, function: Callable[..., Awaitable[R]], args: tuple[Any, ...], signals: _Interrupts) -> R:
     async def main() -> R:
-        loop = asyncio.get_running_loop()
-        loop.set_default_executor(_DaemonThreads())
-        this = asyncio.current_task()
+        loop, this = asyncio.get_running_loop(), asyncio.current_task()
         assert this is not None
-        interrupts.attach(loop, this)
-        if interrupts.received is not None:
-            raise asyncio.CancelledError
-        return await function(*args)
+        loop.set_default_executor(_DaemonThreads())
+        signals.attach(functools.partial(loop.call_soon_threadsafe, this.cancel))
+        try:
+            return await function(*args)
+        finally:
+            signals.attach(None)
 
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    token = _engine.set(engine)
-    before, _interrupts = _interrupts, interrupts
-    if in_main_thread:
-        interrupts.install()
+    tokens = _engine.set(engine), _interrupts.set(signals)
     try:
         return asyncio.run(main())
     except BaseException:
-        if interrupts.received is not None:
-            raise interrupts.error from None
+        if (interrupted := signals.error()) is not None:
+            raise interrupted from None
         raise
     finally:
-        if in_main_thread:
-            interrupts.restore()
-        _interrupts = before
-        _engine.reset(token)
+        _engine.reset(tokens[0])
+        _interrupts.reset(tokens[1])
 
 
 # -- Prefect and its temporary server --------------------------------------------------------------------------------
@@ -333,6 +335,7 @@ class _Session:
         if importlib.util.find_spec("prefect") is None:
             raise EngineError("Prefect is not installed. Install it, or run without it: `--engine none`.")
         self._home: Path | None = None
+        self._forgetful = False
         self._process: subprocess.Popen[bytes] | None = None
         self._environment: dict[str, str | None] = {}
         self._settings: dict[str, str] = {}
@@ -361,21 +364,21 @@ class _Session:
         self._home = Path(tempfile.mkdtemp(prefix="lakatos-prefect-"))
         for name, value in {**_QUIET, **_PRIVATE, **_LOCAL}.items():
             self._set(name, os.environ.get(name, value))
-        forgetful = "PREFECT_HOME" not in os.environ
-        if forgetful:
+        self._forgetful = "PREFECT_HOME" not in os.environ
+        if self._forgetful:
             self._set("PREFECT_HOME", str(self._home))
             self._environment.setdefault("PREFECT_PROFILE", os.environ.pop("PREFECT_PROFILE", None))
         # A proxy for the outside world must not be asked for a server on this machine.
         for name in ("NO_PROXY", "no_proxy"):
             self._environment.setdefault(name, os.environ.get(name))
             os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        with socket.create_server(("127.0.0.1", 0)) as listener, (self._home / "server.log").open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _SERVER, str(Path(__file__).resolve().parent.parent),
                  str(listener.fileno()), str(self._home)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=(self._home / "server.log").open("wb"),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                 pass_fds=[listener.fileno()], start_new_session=True,
-                env={**os.environ, **_TEMPORARY, **(_FORGETFUL if forgetful else {}), "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, **_TEMPORARY, **(_FORGETFUL if self._forgetful else {}), "PYTHONUNBUFFERED": "1"},
             )  # fmt: skip
             port = listener.getsockname()[1]
         self._set("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
@@ -435,6 +438,7 @@ class _Session:
         """Let Prefect's background threads send what they have, while the server still listens."""
         from prefect.events.worker import EventsWorker
 
+        logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
         with contextlib.suppress(Exception):
             workers = list(EventsWorker._instances.values())
             EventsWorker.drain_all(timeout=_STOP_S, at_exit=False)
@@ -449,8 +453,7 @@ class _Session:
         """End the server and leave nothing behind."""
         process, self._process = self._process, None
         if process is not None:
-            with contextlib.suppress(OSError):
-                process.terminate()
+            (process.kill if self._forgetful else process.terminate)()
             try:
                 process.wait(_STOP_S)
             except subprocess.TimeoutExpired:
@@ -476,7 +479,7 @@ def configured_server() -> str | None:
     """Address of the Prefect server that the user has configured, by variable or profile; None without one."""
     if address := os.environ.get("PREFECT_API_URL"):
         return address
-    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
+    home = Path(os.environ.get("PREFECT_HOME") or os.path.expanduser("~/.prefect"))
     profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
     try:
         stored = tomllib.loads(profiles.read_text(encoding="utf-8"))
@@ -505,10 +508,15 @@ def serve_temporary(listener: int, home: str) -> None:
 
     def watch(parent: IO[bytes]) -> None:
         parent.read()
-        shutil.rmtree(home, ignore_errors=True)
+        if os.fork() == 0:  # what this process still writes must not outlive the folder
+            time.sleep(0.2)
+            shutil.rmtree(home, ignore_errors=True)
         os._exit(0)
 
     threading.Thread(target=watch, args=[sys.stdin.buffer], daemon=True).start()
+    own_database = Path(home) / "prefect.db" if os.environ.get("PREFECT_HOME") == home else None
+    if own_database:
+        _copy_database(_empty_database(), own_database)
     import uvicorn
     from prefect.server.api.server import create_app
 
@@ -516,7 +524,37 @@ def serve_temporary(listener: int, home: str) -> None:
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
+                if own_database and not _empty_database().exists():
+                    _copy_database(own_database, _empty_database())
                 print("ready", flush=True)
 
     config = uvicorn.Config(create_app, factory=True, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
     Server(config).run(sockets=[socket.socket(fileno=listener)])
+
+
+def _empty_database() -> Path:
+    """Where an empty database with Prefect's tables is kept: making the tables takes 5 s, half of the start."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    return cache / "lakatos" / f"prefect-{version('prefect')}.db"
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """Copy a sound SQLite database; do nothing where that cannot be done, since it only saves time."""
+    if not source.is_file():
+        return
+    temporary = target.with_name(f"{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.closing(sqlite3.connect(source)) as old, contextlib.closing(sqlite3.connect(temporary)) as new:
+            if old.execute("pragma quick_check").fetchall() == [("ok",)]:
+                old.backup(new)
+                new.close()
+                temporary.replace(target)
+            elif source == _empty_database():
+                source.unlink()
+    except (OSError, sqlite3.Error):
+        with contextlib.suppress(OSError):
+            if source == _empty_database():
+                source.unlink()
+    finally:
+        temporary.unlink(missing_ok=True)
