@@ -42,7 +42,7 @@ from contextvars import ContextVar
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Literal, ParamSpec, Self, TypeVar
+from typing import IO, Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from flows.errors import EngineError, TerminatedError
 
@@ -126,9 +126,10 @@ def _prefect_object(kind: Literal["flow", "task"], name: str) -> Callable[[], Aw
             _interrupts.get().install()
         try:
             call.result = await call.run()
-        except BaseException as error:
+        except Exception as error:
             call.error = error
-            raise
+            # Prefect pickles what a flow raises, with everything that hangs on it; words are enough.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from None
 
     if kind == "flow":
         return prefect.flow(
@@ -255,7 +256,7 @@ _interrupts: ContextVar[_Interrupts] = ContextVar("interrupts")
 class _DaemonThreads(ThreadPoolExecutor):
     """Runs every call in a daemon thread, so that a long computation holds up neither Ctrl-C nor the end."""
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # type: ignore[override]
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
 
         def work() -> None:
@@ -422,16 +423,19 @@ class _Session:
     def settings(self) -> Iterator[None]:
         """Prefect with our settings, also where it was imported earlier with others."""
         try:
-            from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+            from prefect import settings
         except Exception as error:
             raise EngineError(
                 f"Prefect cannot be imported: {type(error).__name__}: {error}. "
                 "Install the versions that the lock file names, or run without it: `--engine none`."
             ) from error
-        changed: dict[Any, Any] = {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+        changed: dict[Any, Any] = {settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
         if "PREFECT_API_URL" in self._settings:
-            changed[PREFECT_API_URL] = self._settings["PREFECT_API_URL"]
-        with temporary_settings(changed):
+            changed[settings.PREFECT_API_URL] = self._settings["PREFECT_API_URL"]
+        if self._forgetful and self._home is not None:
+            changed[settings.PREFECT_HOME] = self._home
+            changed[settings.PREFECT_LOCAL_STORAGE_PATH] = self._home / "storage"
+        with settings.temporary_settings(changed):
             yield
 
     def drain(self) -> None:
@@ -440,7 +444,7 @@ class _Session:
 
         logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
         with contextlib.suppress(Exception):
-            workers = list(EventsWorker._instances.values())
+            workers: list[Any] = list(cast(Any, EventsWorker)._instances.values())
             EventsWorker.drain_all(timeout=_STOP_S, at_exit=False)
             if self._process is not None:
                 # What could not be sent in time would be tried for minutes at exit, without a server to take it.
