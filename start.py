@@ -1,88 +1,220 @@
-"""Set everything up in ``.venv`` beside this file, then run Lakatos; needs Python 3.11 or newer and nothing else.
+#!/usr/bin/env python3
+"""Install Lakatos beside this file and run it; needs nothing but Python 3.11 or newer.
 
-python3 start.py demo              install, then run the demonstration
-python3 start.py test              install, then check everything
-python3 start.py lakatos ARGUMENTS install, then run any command
+python3 start.py demo               install, then watch a demonstration
+python3 start.py test               install, then check everything; further words go to pytest
+python3 start.py lakatos ...        install, then any command: `lakatos --help` lists them
+
+Everything goes into `.venv` beside this file, in the versions and with the digests of `requirements.lock`. When that is
+done already, it starts at once and needs no network.
 """
 
+import contextlib
+import errno
+import fcntl
 import hashlib
 import os
+import shlex
+import shutil
 import subprocess
 import sys
-import venv
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
+
+if sys.version_info < (3, 11):  # down to here, and in its syntax, this file is one for Python 3.6
+    for newer in ("python3.14", "python3.13", "python3.12", "python3.11"):
+        found = shutil.which(newer)
+        if found and os.system(f"{shlex.quote(found)} -c 'import venv, ensurepip' >/dev/null 2>&1") == 0:
+            os.execv(found, [found, *sys.argv])
+    sys.exit(
+        f"start.py: Lakatos needs Python 3.11 or newer, and this is Python {sys.version.split()[0]}. "
+        "Install a newer one and run it by name, for example: python3.12 start.py demo"
+    )
 
 ROOT = Path(__file__).resolve().parent
-FOLDER = ROOT / ".venv"
-SCRIPTS = FOLDER / ("Scripts" if os.name == "nt" else "bin")
-LOCKS = {"run": "requirements.lock", "test": "requirements-test.lock"}
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+LOG = VENV / "install.log"
+LOCKS = {"run": ROOT / "requirements.lock", "test": ROOT / "requirements-test.lock"}
+NEEDED_MB = {"run": 700, "test": 1100}
+"""Disk space of an installation, with room for downloads."""
 CHECKS = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "."),
     ("mypy",),
     ("lint-imports",),
-    ("python", "-m", "pytest", "-q", "-n", "2", "-m", "not long"),
 )
 
 
-def main(arguments: list[str]) -> int:
-    """Install what the task needs, run it, and return its exit status."""
-    if sys.version_info < (3, 11):  # noqa: UP036  (this file is what an older Python would meet first)
-        return stop(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}. Try: python3.11 start.py")
-    task = arguments[0] if arguments else ""
-    if task not in ("demo", "test", "lakatos"):
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line says; returns the exit status."""
+    if not arguments or arguments[0] in {"-h", "--help", "help"}:
         print(__doc__)
-        return 0 if task in ("", "-h", "--help") else 2
-    problem = install(LOCKS["test" if task == "test" else "run"])
-    if problem:
-        return stop(problem)
-    if task == "test":
-        return check(arguments[1:])
-    own = arguments[1:] if task == "lakatos" else arguments
-    return subprocess.call([SCRIPTS / "lakatos", *own])
+        return 0 if arguments else 2
+    command, rest = arguments[0], list(arguments[1:])
+    if command == "test":
+        install("test")
+        return test(rest)
+    if command == "demo":
+        rest = ["demo", *rest]
+    elif command != "lakatos":
+        fail(f"there is no command {command!r}; there are: demo, test, lakatos")
+    install("run")
+    sys.stdout.flush()
+    os.execve(PYTHON, [str(PYTHON), str(VENV / "bin" / "lakatos"), *rest], clean_environment())
 
 
-def check(extra: list[str]) -> int:
-    """Style, types, layers and tests, one after another; stops at the first that fails."""
-    for command in CHECKS:
-        full = [str(SCRIPTS / command[0]), *command[1:], *(extra if "pytest" in command else [])]
-        print("$", " ".join([command[0], *full[1:]]), flush=True)
-        status = subprocess.call(full, cwd=ROOT)
+def test(arguments: Sequence[str]) -> int:
+    """Run every check, also when an earlier one failed; the tests come last."""
+    selected = [] if any(word in {"-m", "--co"} or word.startswith("-m=") for word in arguments) else ["-m", "not long"]
+    workers = [] if any(word in {"-n", "-s", "--pdb"} for word in arguments) else ["-n", "2"]
+    failed = []
+    for check in (*CHECKS, ("pytest", *workers, *selected, *arguments)):
+        print(f"== {shlex.join(check)}", flush=True)
+        program, *options = check
+        status = subprocess.run(
+            [str(PYTHON), str(VENV / "bin" / program), *options] if program != "ruff" else
+            [str(VENV / "bin" / "ruff"), *options],
+            cwd=ROOT, env=clean_environment(), check=False,
+        ).returncode  # fmt: skip
         if status:
-            return status
-    return 0
+            failed.append(check[0] if len(check) == 1 else f"{check[0]} {check[1]}")
+    if failed:
+        print(f"start.py: failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
-def install(lock: str) -> str:
-    """Install a lock file once; return what went wrong in a line, or nothing."""
-    text = (ROOT / lock).read_bytes() + (ROOT / "pyproject.toml").read_bytes() + sys.version.encode()
-    stamp = FOLDER / f"installed-{lock}"
-    wanted = hashlib.sha256(text + str(ROOT).encode()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return ""
-    print(f"installing {lock} into {FOLDER} ...", flush=True)
+def install(kind: str) -> None:
+    """Bring `.venv` to what the lock file says, unless it is there already."""
+    if is_installed(kind):
+        return
+    with only_one():
+        if is_installed(kind):
+            return
+        free_mb = shutil.disk_usage(ROOT).free // 2**20
+        if free_mb < NEEDED_MB[kind]:
+            fail(f"the disk of {ROOT} has {free_mb} MB left; the installation needs {NEEDED_MB[kind]} MB")
+        make_environment()
+        say(f"installing into {VENV} (once; a minute or two)")
+        pip("install", "--require-hashes", "--requirement", str(LOCKS[kind]))
+        pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+        for done in ("run", "test") if kind == "test" else ("run",):
+            stamp(done).write_text(digest(done), encoding="utf-8")
+
+
+def is_installed(kind: str) -> bool:
+    """Whether `.venv` was made here, by this Python, from the present lock file."""
     try:
-        if not (SCRIPTS / "python").exists():
-            venv.create(FOLDER, with_pip=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        return (
-            f"cannot make a virtual environment in {FOLDER}: {error}. On Debian or Ubuntu, "
-            "`apt install python3-venv` adds what is missing."
-        )
-    pip = [str(SCRIPTS / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for command in ([*pip, "--require-hashes", "-r", lock], [*pip, "--no-deps", "--no-build-isolation", "-e", "."]):
-        done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
-            return f"installation failed: {' '.join(lines[-2:])}. Is there a network, and space on the disk?"
-    stamp.write_text(wanted)
-    return ""
+        return stamp(kind).read_text(encoding="utf-8") == digest(kind) and os.access(PYTHON, os.X_OK)
+    except OSError:
+        return False
 
 
-def stop(message: str) -> int:
-    """Say what is wrong in one line."""
-    print(f"start.py: {message}", file=sys.stderr)
-    return 1
+def stamp(kind: str) -> Path:
+    """File that says what was installed."""
+    return VENV / f"installed-{kind}"
+
+
+def digest(kind: str) -> str:
+    """Identity of an installation."""
+    told = hashlib.sha256(str(ROOT).encode())
+    for path in (LOCKS[kind], ROOT / "pyproject.toml"):
+        try:
+            told.update(path.read_bytes())
+        except OSError as error:
+            fail(f"cannot read {path}: {error.strerror}; the checkout is not complete")
+    return told.hexdigest()
+
+
+def make_environment() -> None:
+    """Make `.venv`, anew if it is broken or was made for another place."""
+    moved = stamp("run").exists() and not (VENV / "bin" / "pip").exists()
+    if PYTHON.exists() and not moved:
+        asked = "import sys, pip; sys.exit(sys.version_info < (3, 11) or sys.prefix != sys.argv[1])"
+        if run([str(PYTHON), "-c", asked, str(VENV)]).returncode == 0 and is_here():
+            return
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError:
+        fail("this Python cannot make virtual environments. On Debian or Ubuntu: sudo apt install python3-venv")
+    say(f"making a virtual environment for Python {sys.version.split()[0]}")
+    made = run([sys.executable, "-m", "venv", "--clear", str(VENV)])
+    if made.returncode:
+        explain("cannot make a virtual environment", made.stdout)
+
+
+def is_here() -> bool:
+    """Whether the programs of `.venv` point into it: they do not after the checkout was moved."""
+    try:
+        return str(VENV).encode() in (VENV / "bin" / "pip").read_bytes()
+    except OSError:
+        return False
+
+
+def pip(*arguments: str) -> None:
+    """Run pip without a word, unless it fails."""
+    done = run([str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments])
+    with contextlib.suppress(OSError):
+        LOG.write_text(done.stdout, encoding="utf-8")
+    if done.returncode:
+        explain("cannot install", done.stdout)
+
+
+def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a program and keep what it says."""
+    return subprocess.run(
+        command, cwd=ROOT, env=clean_environment(), check=False, text=True, errors="replace",
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def clean_environment() -> Mapping[str, str]:
+    """The environment without what would mix other installations into this one."""
+    unwanted = {"PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIREMENT", "PIP_CONSTRAINT",
+                "__PYVENV_LAUNCHER__"}  # fmt: skip
+    return {name: value for name, value in os.environ.items() if name not in unwanted} | {"PIP_USER": "0"}
+
+
+def explain(what: str, output: str) -> NoReturn:
+    """End with the cause in one line and the last lines of what a program said."""
+    lines = [line for line in output.splitlines() if line.strip() and not line.startswith("WARNING: The directory")]
+    for line in lines[-12:]:
+        print(f"    {line[:300]}", file=sys.stderr)
+    told = output.lower()
+    if "no space left" in told or "disk quota" in told:
+        fail(f"{what}: the disk is full. Free {NEEDED_MB['test']} MB and run the same command again")
+    if "do not match the hashes" in told:
+        fail(f"{what}: a package does not have the digest that the lock file names; nothing of it was installed")
+    network = ("newconnectionerror", "connectionerror", "name resolution", "network is unreachable", "timed out",
+               "no matching distribution", "proxyerror", "ssl")  # fmt: skip
+    if any(word in told for word in network):
+        fail(f"{what}: the package index cannot be reached or lacks a package. Check the network and pip's settings, "
+             "then run the same command again")  # fmt: skip
+    fail(f"{what}; the lines above say why. After mending that, run the same command again")
+
+
+@contextlib.contextmanager
+def only_one() -> Iterator[None]:
+    """Keep a second start.py waiting while one installs."""
+    with (ROOT / ".venv.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another start.py is installing; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal what is going on."""
+    print(f"start.py: {text} ...", file=sys.stderr, flush=True)
+
+
+def fail(text: str) -> NoReturn:
+    """End with one line."""
+    sys.exit(f"start.py: {text}.")
 
 
 if __name__ == "__main__":
@@ -90,3 +222,9 @@ if __name__ == "__main__":
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as problem:
+        if problem.errno in {errno.ENOSPC, errno.EDQUOT}:
+            fail(f"the disk is full. Free {NEEDED_MB['test']} MB and run the same command again")
+        if problem.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            fail(f"cannot write {problem.filename or ROOT}: {problem.strerror}. Use a checkout of your own")
+        raise

@@ -61,7 +61,7 @@ class Bench:
 
 
 def search(bench, brief=None, seed=0):
-    return GrammarAdvocate(GRAMMAR).revise(brief or Brief((START,)), bench, np.random.default_rng(seed))
+    return GrammarAdvocate(GRAMMAR, afresh=0.0).revise(brief or Brief((START,)), bench, np.random.default_rng(seed))
 
 
 def names_of(attempt):
@@ -172,3 +172,13 @@ def test_what_distorts_choice_proportions_is_not_submitted_however_well_it_score
 
 def test_nothing_is_searched_from_nowhere():
     assert search(Bench(), Brief(())).attempts == ()
+
+
+def test_compositions_drawn_afresh_have_no_parent_and_keep_to_their_share():
+    bench = Bench()
+    advocate = GrammarAdvocate(GRAMMAR, afresh=0.5)
+    proposal = advocate.revise(Brief((START,), n_candidates=20), bench, np.random.default_rng(1))
+    fresh = [attempt for attempt in proposal.attempts if attempt.change.startswith("compose afresh")]
+    drawn = [attempt for attempt in fresh if attempt.change == "compose afresh"]
+    assert 1 <= len(drawn) <= 10
+    assert all(attempt.parent is None for attempt in fresh)

@@ -158,7 +158,7 @@ class TestDiagnosis:
         special.leader[7] = special.observed[7]
         special.loser[7] = 0.0 if special.observed[7] > 0.5 else 1.0
         last = diagnosed(plain, special).claims[-1]
-        assert last.text.startswith("the leader gains most on trial 7 of special: people")
+        assert last.text.startswith("the leader gains most on trial 8 of special: people")
         assert last.feature == ""
 
     def test_where_nothing_is_found_it_says_so_and_proposes_single_changes(self):
