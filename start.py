@@ -22,7 +22,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-if sys.version_info < (3, 11):  # down to here, and in its syntax, this file is one for Python 3.6
+# Down to here, and in its syntax, this file is one for Python 3.6.
+if sys.version_info < (3, 11):  # noqa: UP036
     for newer in ("python3.14", "python3.13", "python3.12", "python3.11"):
         found = shutil.which(newer)
         if found and os.system(f"{shlex.quote(found)} -c 'import venv, ensurepip' >/dev/null 2>&1") == 0:
