@@ -106,8 +106,9 @@ def install(kind: str) -> None:
 
 def is_installed(kind: str) -> bool:
     """Whether `.venv` was made here, by this Python, from the present lock file."""
+    wanted = digest(kind)
     try:
-        return stamp(kind).read_text(encoding="utf-8") == digest(kind) and os.access(PYTHON, os.X_OK)
+        return stamp(kind).read_text(encoding="utf-8") == wanted and os.access(PYTHON, os.X_OK)
     except OSError:
         return False
 
@@ -130,10 +131,9 @@ def digest(kind: str) -> str:
 
 def make_environment() -> None:
     """Make `.venv`, anew if it is broken or was made for another place."""
-    moved = stamp("run").exists() and not (VENV / "bin" / "pip").exists()
-    if PYTHON.exists() and not moved:
+    if PYTHON.exists():
         asked = "import sys, pip; sys.exit(sys.version_info < (3, 11) or sys.prefix != sys.argv[1])"
-        if run([str(PYTHON), "-c", asked, str(VENV)]).returncode == 0 and is_here():
+        if is_here() and run([str(PYTHON), "-c", asked, str(VENV)]).returncode == 0:
             return
     try:
         import ensurepip  # noqa: F401
@@ -156,7 +156,7 @@ def is_here() -> bool:
 
 def pip(*arguments: str) -> None:
     """Run pip without a word, unless it fails."""
-    done = run([str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments])
+    done = run([str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", *arguments])
     with contextlib.suppress(OSError):
         LOG.write_text(done.stdout, encoding="utf-8")
     if done.returncode:
@@ -180,7 +180,8 @@ def clean_environment() -> Mapping[str, str]:
 
 def explain(what: str, output: str) -> NoReturn:
     """End with the cause in one line and the last lines of what a program said."""
-    lines = [line for line in output.splitlines() if line.strip() and not line.startswith("WARNING: The directory")]
+    quiet = ("WARNING: The directory", "Ignoring ", "Looking in ")
+    lines = [line for line in output.splitlines() if line.strip() and not line.startswith(quiet)]
     for line in lines[-12:]:
         print(f"    {line[:300]}", file=sys.stderr)
     told = output.lower()

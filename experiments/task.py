@@ -199,6 +199,11 @@ class Offer:
     """Whether only counts will come back."""
 
 
+def identities(domain: Domain, stimuli: Stimuli) -> tuple[bytes, ...]:
+    """One key per trial, equal for trials that differ at most by which option stands on which side."""
+    return tuple(map(min, stimuli.keys, domain.swap_sides(stimuli).keys))
+
+
 class Domain(Protocol):
     """A kind of task: what its stimuli are, which are admissible, how they look, what describes them."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from experiments.preregistration import Preregistration
-from experiments.record import Recruited, TrialsCollected
+from experiments.record import Recruited, SealedOpened, TrialsCollected
 from experiments.task import Trials
 from flows.errors import RunMissingError
 from flows.record import RECORD_TYPES, FoldFinished
@@ -19,8 +19,9 @@ from theories.record import TheoryChecked, TheoryScored
 from theories.score import Evidence, log_predictive
 from theories.theory import TheoryProgram, read_program
 from traces.errors import TraceError
+from traces.fold import canonical_digest
 from traces.journal import INTENT
-from traces.record import Record
+from traces.record import Record, kind_of
 from traces.step import JOURNAL_FILE, Recorded, Trace
 from traces.validity import Validity
 from traces.verify import verify
@@ -85,19 +86,17 @@ def audit(folder: Path, *, recompute: bool = True, n_workers: int = 2) -> Audit:
             if recompute:
                 with Laboratory(n_workers) as laboratory:
                     findings.append(_recompute(trace, records, laboratory))
+            findings.append(_sealed(trace, records))
             folds = [item.record for item in records if isinstance(item.record, FoldFinished)]
     except TraceError as error:
         return Audit(folder, (*findings, Finding("reading", False, str(error))))
     for fold in folds:
         below = audit(folder / fold.run, recompute=recompute, n_workers=n_workers)
-        wrong = [finding for finding in below.findings if not finding.passed]
-        findings.append(
-            Finding(
-                f"fold {fold.fold + 1}",
-                not wrong,
-                wrong[0].detail if wrong else f"its own run passes {len(below.findings)} checks",
-            )
-        )
+        wrong = [finding.detail for finding in below.findings if not finding.passed]
+        if not wrong and _form(folder / fold.run) != fold.form:
+            wrong = [f"its journal in {fold.run} is not the one that the fold's record was made from"]
+        passed = f"its own run passes {len(below.findings)} checks"
+        findings.append(Finding(f"fold {fold.fold + 1}", not wrong, wrong[0] if wrong else passed))
     return Audit(folder, tuple(findings))
 
 
@@ -105,6 +104,7 @@ def _order(records: list[Recorded[Record]]) -> Iterator[Finding]:
     """Preregistration before recruitment before data before score, for every experiment."""
     place = {item.digest: number for number, item in enumerate(records)}
     wrong: list[str] = []
+    unfrozen: list[str] = []
     frozen: dict[str, int] = {}
     asked: dict[str, int] = {}
     collected: dict[str, int] = {}
@@ -130,7 +130,7 @@ def _order(records: list[Recorded[Record]]) -> Iterator[Finding]:
                 if record.experiment not in collected:
                     wrong.append(f"{record.theory[:8]} was scored on {record.experiment} before its answers came")
                 if record.learned is not None and record.theory not in preregistered.get(record.experiment, ()):
-                    wrong.append(
+                    unfrozen.append(
                         f"{record.theory[:8]} has a prequential score on {record.experiment} without "
                         "predictions frozen for it"
                     )
@@ -141,12 +141,40 @@ def _order(records: list[Recorded[Record]]) -> Iterator[Finding]:
         if wrong
         else f"{len(collected)} experiments: preregistered, then recruited, then collected, then scored",
     )
-    yield Finding("prequential", not wrong, f"{n_frozen} of {n_scores} scores use predictions frozen before the data")
+    yield Finding(
+        "prequential", not unfrozen, f"{n_frozen} of {n_scores} scores use predictions frozen before the data"
+    )
+
+
+def _form(folder: Path) -> str:
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        return canonical_digest(trace.journal.events())
+
+
+def _sealed(trace: Trace, records: list[Recorded[Record]]) -> Finding:
+    """Sealed answers were opened after the last cycle, and none of their trials was collected before."""
+    opened = [item.record for item in records if isinstance(item.record, SealedOpened)]
+    if not opened:
+        return Finding("sealed", True, "this run sealed nothing")
+    kinds = [kind_of(type(item.record)) for item in records]
+    if kinds.index("sealed_opened") < max(place for place, kind in enumerate(kinds) if kind == "cycle_closed"):
+        return Finding("sealed", False, "sealed answers were opened before the last cycle had ended")
+
+    def keys(artifacts: Iterable[str]) -> set[bytes]:
+        tables = [Trials.from_json(trace.artifacts.get_json(artifact)) for artifact in artifacts]
+        return {key for table in tables for key in table.stimuli.keys}
+
+    hidden = keys(artifact for record in opened for artifact in record.trials)
+    both = len(hidden & keys(item.record.trials for item in records if isinstance(item.record, TrialsCollected)))
+    fine = f"{len(hidden)} sealed trials, opened after the last cycle, none of them collected before"
+    return Finding("sealed", not both, f"{both} sealed trials were collected before they were opened" if both else fine)
 
 
 def _recompute(trace: Trace, records: list[Recorded[Record]], laboratory: Laboratory) -> Finding:
     """Run every scored theory on its answers again; scores must come out the same."""
     checked = {item.record.theory: item.record for item in records if isinstance(item.record, TheoryChecked)}
+    plans = [item.record for item in records if isinstance(item.record, Preregistration)]
+    predictions = {plan.experiment: plan.predictions for plan in plans}
     n_scores, worst = 0, 0.0
     for item in records:
         record = item.record
@@ -159,15 +187,21 @@ def _recompute(trace: Trace, records: list[Recorded[Record]], laboratory: Labora
             (answer,) = laboratory.answers(read_program(program), [trials.stimuli], record.n_draws, trials.n_options)
         except TheoryError as error:
             return Finding("recomputation", False, f"{known.name} on {record.experiment}: {error}")
-        again = log_predictive(Evidence(trials, answer)).log_predictive
-        gap = float(np.max(np.abs(again - np.asarray(record.declared.log_predictive)), initial=0.0))
+        evidence = Evidence(trials, answer)
+        pairs = [(record.declared, log_predictive(evidence))]
+        if record.learned is not None:
+            frozen = trace.artifacts.get_arrays(predictions[record.experiment])[f"{record.theory}:log_weights"]
+            pairs.append((record.learned, log_predictive(evidence, frozen)))
+        gaps = [np.abs(again.log_predictive - np.asarray(told.log_predictive)) for told, again in pairs]
+        gaps.append(np.abs(answer.mean(axis=0)[:, -1] - np.asarray(record.proportions)))
+        gap = float(max(part.max(initial=0.0) for part in gaps))
         worst, n_scores = max(worst, gap), n_scores + 1
         if gap > 1e-6:
             return Finding(
                 "recomputation",
                 False,
-                f"{known.name} ({record.theory[:8]}) on {record.experiment}: the "
-                f"recorded score differs from the recomputed one by {gap:.3g} nats",
+                f"{known.name} ({record.theory[:8]}) on {record.experiment}: the recorded score or prediction differs "
+                f"from the recomputed one by {gap:.3g}",
             )
     return Finding(
         "recomputation", True, f"{n_scores} scores recomputed in the sandbox; largest difference {worst:.1g}"

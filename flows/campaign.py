@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 import numpy as np
 
-from flows.conclude import conclude
+from experiments.task import identities
+from flows.conclude import conclude, open_sealed
+from flows.config import CampaignConfig
 from flows.cycle import run_cycle
 from flows.engine import flow, task
-from flows.errors import FlowError
 from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
-from flows.run import Run, archive_trials, create_run, open_run, started
+from flows.run import Run, archive_trials, begin, create_run, has_run, open_run
 from theories.evaluate import Evaluated
 from traces.digest import Digest
-from traces.step import JOURNAL_FILE, Recorded, StepContext
+from traces.fold import canonical_digest
+from traces.step import Recorded, StepContext
 from traces.verify import write_head
 
 
@@ -22,7 +27,7 @@ async def run_campaign(run: Run) -> Recorded[Concluded]:
     """Carry a campaign on from wherever its trace ends, up to its verdict."""
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
-    run.record(started(settings), name="start")
+    begin(run)
     await seed_pool(run)
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)
@@ -30,6 +35,7 @@ async def run_campaign(run: Run) -> Recorded[Concluded]:
         if closed.record.stop:
             run.progress.note(f"stopped: {closed.record.stop}")
             break
+    await open_sealed(run)
     for fold in range(settings.validation.folds):
         await run_fold(run, fold)
     concluded = await conclude(run)
@@ -48,56 +54,19 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
 
     async def work(context: StepContext) -> FoldFinished:
         (trials,) = archive_trials(settings, run.data)
-        rows = fold_rows(len(trials.stimuli), n_folds, settings.seed)[fold]
-        own = settings.model_copy(
-            update={
-                "name": f"{settings.name}-fold-{fold + 1}",
-                "seed": settings.seed * 1000 + fold + 1,
-                "validation": settings.validation.model_copy(update={"folds": 0, "sealed_share": 0.0, "fold": fold}),
-            }
-        )
-        place = run.folder / folder
-        child = (
-            open_run(place, data=run.data)
-            if (place / JOURNAL_FILE).exists()
-            else create_run(own, place, data=run.data, sealed_rows={trials.experiment: rows})
-        )
+        rows = fold_rows(identities(run.domain, trials.stimuli), n_folds, settings.seed)[fold]
+        value = settings.model_dump(mode="json")
+        value |= {"name": f"{settings.name[:50]}-fold-{fold + 1}", "seed": settings.seed * 1000 + fold + 1}
+        value["validation"] |= {"folds": 0, "sealed_share": 0.0, "fold": fold}
+        own, place = CampaignConfig.model_validate(value), run.folder / folder
+        if has_run(place):
+            child = open_run(place, data=run.data, n_workers=run.n_workers)
+        else:
+            sealed_rows = {trials.experiment: rows}
+            child = create_run(own, place, data=run.data, n_workers=run.n_workers, sealed_rows=sealed_rows)
         with child:
             concluded = await run_campaign(child)
-            (sealed,) = (
-                [child.trials_of(digest) for digest in child.state.sealed.record.trials]
-                if child.state.sealed
-                else (None,)
-            )
-            if sealed is None:
-                raise FlowError(f"fold {fold + 1} of {settings.name} has no sealed trials; use fewer folds.")
-            leader = child.theory(concluded.record.leader)
-            predicted = child.laboratory.proportions(leader, sealed.stimuli, settings.theories.draws)[:, -1]
-            seen = [child.trials(name) for name in child.state.collected]
-            compositions = [child.family.seeds[name][1] for name in settings.theories.seeds]
-            parents: list[Digest | None] = [child.family.program(name).digest for name in settings.theories.seeds]
-            fitted = child.laboratory.evaluate(
-                child.family.grammar, list(zip(compositions, parents, strict=True)), seen
-            )
-            baselines = {
-                name: tuple(
-                    child.laboratory.proportions(item.theory, sealed.stimuli, settings.theories.draws)[:, -1].tolist()
-                )
-                for name, item in zip(settings.theories.seeds, fitted, strict=True)
-                if isinstance(item, Evaluated)
-            }
-            head = child.trace.journal.head[1]
-            return FoldFinished(
-                fold=fold,
-                run=folder,
-                head=head,
-                leader_name=leader.name,
-                claim=leader.claim,
-                rows=tuple(rows),
-                observed=tuple(sealed.proportions[:, -1].tolist()),
-                predicted=tuple(predicted.tolist()),
-                baselines=baselines,
-            )
+            return await asyncio.to_thread(examine_fold, child, concluded.record.leader, fold, folder, rows)
 
     assert run.state.started is not None
     return await run.step(
@@ -105,7 +74,42 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
     )
 
 
-def fold_rows(n_trials: int, n_folds: int, seed: int) -> list[list[int]]:
-    """Rows of every fold: a random partition into parts that differ by one trial at most."""
-    order = np.random.default_rng(seed).permutation(n_trials)
-    return [sorted(part.tolist()) for part in np.array_split(order, n_folds)]
+def examine_fold(child: Run, leader: Digest, fold: int, folder: str, rows: Sequence[int]) -> FoldFinished:
+    """Predict the sealed trials: by the theory the loop ended with, and by published ones fitted to what it saw."""
+    assert child.state.sealed is not None
+    (sealed,) = [child.trials_of(digest) for digest in child.state.sealed.record.trials]
+    theories, n_draws = child.config.theories, child.config.theories.draws
+    seen = [child.trials(name) for name in child.state.collected]
+    seeds = [(child.family.seeds[name][1], None) for name in theories.seeds]
+    fitted = child.laboratory.evaluate(child.family.grammar, seeds, seen)
+    found = {
+        name: child.laboratory.proportions(item.theory, sealed.stimuli, n_draws)[:, -1]
+        for name, item in zip(theories.seeds, fitted, strict=True)
+        if isinstance(item, Evaluated)
+    }
+    winner = child.theory(leader)
+    return FoldFinished(
+        fold=fold,
+        run=folder,
+        form=canonical_digest(child.trace.journal.events()),
+        leader_name=winner.name,
+        claim=winner.claim,
+        rows=tuple(rows),
+        observed=tuple(sealed.proportions[:, -1].tolist()),
+        predicted=tuple(child.laboratory.proportions(winner, sealed.stimuli, n_draws)[:, -1].tolist()),
+        baselines={name: tuple(values.tolist()) for name, values in found.items()},
+    )
+
+
+def fold_rows(keys: Sequence[bytes], n_folds: int, seed: int) -> list[list[int]]:
+    """Rows of every fold: a random partition of distinct trials into parts that differ by one at most.
+
+    Args:
+        keys: One per trial; trials with equal keys, such as mirror images, come into the same fold.
+        n_folds: Parts.
+        seed: Chooses the partition.
+    """
+    distinct = list(dict.fromkeys(keys))
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    parts = [{distinct[place] for place in part} for part in np.array_split(order, n_folds)]
+    return [[row for row, key in enumerate(keys) if key in part] for part in parts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flows.design import DISTINCT, distance
 from flows.engine import task
 from flows.errors import FlowError
 from flows.record import CycleClosed, LeaderboardLine
@@ -51,6 +52,7 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
     )
     inputs = [item.digest for item in run.state.collected.values()]
     inputs += [run.state.scores[line.theory, name].digest for line in board.standings[:2] for name in board.experiments]
+    inputs += [item.digest for item in run.state.cycles[-1:]]
     return run.record(
         CycleClosed(cycle=cycle, leader=board.leader.theory, leaderboard=lines, improved=improved, stop=stop),
         name="close",
@@ -80,9 +82,11 @@ def _stalled(run: Run) -> int:
 def _holds(run: Run, board: Scoreboard) -> bool:
     """Whether the leader beat every rival of other behaviour on predictions that were frozen before the data."""
     scores = {key: item.record for key, item in run.state.scores.items()}
+    leader = board.leader.theory
+    others = [line.theory for line in board.standings[1:] if distance(run, leader, line.theory) >= DISTINCT]
 
     def beaten(other: Digest) -> bool:
-        found = prequential_advantage(board.leader.theory, other, board.experiments, scores)
+        found = prequential_advantage(leader, other, board.experiments, scores)
         return found is not None and found[0].value > 0 and not is_tie(found[0])
 
-    return all(beaten(line.theory) for line in board.standings[1:])
+    return bool(others) and all(beaten(other) for other in others)

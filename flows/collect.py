@@ -21,13 +21,8 @@ async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Reco
     run.progress.stage(cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials")
 
     def ask(context: StepContext) -> Recruited:
-        recruitment = run.source.recruit(plan.record, design, context.key)
-        for number, payload in enumerate(run.source.poll(recruitment)):
-            run.trace.inbox.deliver(run.config.participants.source, payload, batch_key=f"{context.key}:{number}")
-        run.source.close(recruitment)
-        return Recruited(
-            experiment=design.name, source=run.config.participants.source, n_participants=recruitment.n_participants
-        )
+        n_participants = deliver(run, plan.record, context.key)
+        return Recruited(experiment=design.name, source=run.config.participants.source, n_participants=n_participants)
 
     return await run.step(
         "recruit", ask, returns=Recruited, inputs=[plan.digest], position={"cycle": cycle, "experiment": design.name}
@@ -40,21 +35,20 @@ async def collect(
 ) -> Recorded[TrialsCollected]:
     """Take the batches that arrived for an experiment and write its trial table."""
     name = plan.record.experiment
-    taken: list[Digest] = []
 
     def take(context: StepContext) -> TrialsCollected:
-        parts = []
-        for batch in run.trace.inbox.pending():
-            trials = Trials.from_json(batch.json())
-            if trials.experiment == name:
-                parts.append(trials)
-                taken.append(batch.digest)
+        parts = _arrived(run, name)
+        if not parts:  # the inbox was lost: the source gives the same answers to the same key again
+            asked_event = run.trace.journal.find_record(asked.digest)
+            assert asked_event is not None
+            deliver(run, plan.record, asked_event.key)
+            parts = _arrived(run, name)
         if len(parts) != 1:
             raise SourceError(
-                f"experiment {name} has {len(parts)} batches in the inbox instead of one; "
-                f"`lakatos resume {run.folder}` asks the source again."
+                f"experiment {name} has {len(parts)} batches in the inbox instead of one; look at it with sqlite3 "
+                f"{run.folder / 'inbox.sqlite'} and remove what does not belong there."
             )
-        (trials,) = parts
+        ((_, trials),) = parts
         ceiling = noise_ceiling(trials)
         return TrialsCollected(
             experiment=name,
@@ -75,7 +69,22 @@ async def collect(
         inputs=[plan.digest, asked.digest],
         position={"cycle": cycle, "experiment": name},
     )
-    for digest in taken:
+    for digest, _ in _arrived(run, name):
         run.trace.inbox.mark_taken(digest)
     run.source.mark_released(design_from_json(run.trace.artifacts.get_json(chosen.record.design)))
     return found
+
+
+def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
+    """Ask the source under ``key`` and put what it answers into the inbox; returns the number of people."""
+    design = design_from_json(run.trace.artifacts.get_json(plan.design))
+    recruitment = run.source.recruit(plan, design, key)
+    for number, payload in enumerate(run.source.poll(recruitment)):
+        run.trace.inbox.deliver(run.config.participants.source, payload, batch_key=f"{key}:{number}")
+    return recruitment.n_participants
+
+
+def _arrived(run: Run, experiment: str) -> list[tuple[Digest, Trials]]:
+    """Batches of an experiment that wait in the inbox."""
+    waiting = [(batch.digest, Trials.from_json(batch.json())) for batch in run.trace.inbox.pending()]
+    return [(digest, trials) for digest, trials in waiting if trials.experiment == experiment]

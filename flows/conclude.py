@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.errors import ExperimentError
 from experiments.participants.archival import ArchivalParticipants
 from experiments.record import SealedOpened
 from experiments.task import Trials
@@ -21,6 +22,7 @@ from traces.step import Recorded, StepContext
 
 Array = NDArray[np.float64]
 TRUTH_DRAWS = 256
+SAMPLED = 20_000
 EXPLORATORY = "all data, which the leader was fitted to: exploratory"
 
 
@@ -52,7 +54,10 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
     names = [run.state.board().leader.theory, *run.state.seeds]
 
     def work(context: StepContext) -> TruthCompared:
-        space = run.domain.space(run.config.space)
+        try:
+            space = run.domain.space(run.config.space)
+        except ExperimentError:  # too large to list: a sample stands for it, and the record says how many
+            space = run.domain.candidates(run.config.space, context.rng, SAMPLED)
         truth = run.laboratory.proportions(hidden, space, TRUTH_DRAWS, lapse=False)
 
         def distance(name: Digest, lapse: bool) -> float:
@@ -83,6 +88,12 @@ async def conclude(run: Run) -> Recorded[Concluded]:
     inputs = [run.state.cycles[-1].digest]
     inputs += [item.digest for item in (opened, truth) if item is not None]
     inputs += [fold.digest for fold in run.state.folds]
+    inputs += [
+        run.state.scores[name, item].digest
+        for name in run.state.seeds
+        if name in run.state.pool
+        for item in run.state.collected
+    ]
 
     def work(context: StepContext) -> Concluded:
         board = run.state.board()
@@ -91,7 +102,7 @@ async def conclude(run: Run) -> Recorded[Concluded]:
         rivals = [name for name in seeds if name != leader]
         sealed = [run.trials_of(digest) for digest in opened.record.trials] if opened else []
         errors = tuple(_errors(run, name, sealed) for name in dict.fromkeys([leader, *seeds]))
-        advantage, basis = _advantage(run, leader, rivals, sealed)
+        rival, advantage, basis = _advantage(run, leader, rivals, sealed)
         untouched = basis != EXPLORATORY
         holds = untouched and advantage is not None and advantage.value > 0 and not is_tie(advantage)
         cross_validated = _cross_validated(run)
@@ -100,7 +111,7 @@ async def conclude(run: Run) -> Recorded[Concluded]:
             leader=leader,
             runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
             holds=holds,
-            text=_text(run, leader, rivals, advantage, basis, holds, errors, cross_validated),
+            text=_text(run, leader, rival, advantage, basis, holds, errors, cross_validated),
             stop=stop,
             advantage=advantage.value if advantage else None,
             advantage_error=advantage.standard_error if advantage else None,
@@ -161,19 +172,25 @@ def _errors(run: Run, name: Digest, sealed: Sequence[Trials]) -> ErrorOnTrials:
 
 def _advantage(
     run: Run, leader: Digest, rivals: Sequence[Digest], sealed: Sequence[Trials]
-) -> tuple[Estimate | None, str]:
-    """The leader's advantage over the best published rival, on the most trustworthy data there are."""
+) -> tuple[Digest | None, Estimate | None, str]:
+    """The published rival that comes closest to the leader on the most trustworthy data there are, and by how much."""
     if not rivals:
-        return None, "no published rival"
-    best = rivals[0]
-    if sealed:
-        own, other = (_learned_scores(run, name, sealed) for name in (leader, best))
-        return paired_difference(own, other), "sealed trials, populations learned from the open ones"
+        return None, None, "no published rival"
     scores = {key: item.record for key, item in run.state.scores.items()}
-    found = prequential_advantage(leader, best, list(run.state.collected), scores)
-    if found is not None:
-        return found[0], f"predictions frozen before {found[1]} experiment{'s' if found[1] > 1 else ''}"
-    return run.state.board().of(best).behind, EXPLORATORY
+    frozen = {name: prequential_advantage(leader, name, list(run.state.collected), scores) for name in rivals}
+    if sealed:
+        own = _learned_scores(run, leader, sealed)
+        found = {name: paired_difference(own, _learned_scores(run, name, sealed)) for name in rivals}
+        basis = "sealed trials, populations learned from the open ones"
+    elif all(item is not None for item in frozen.values()):
+        found = {name: item[0] for name, item in frozen.items() if item is not None}
+        n_experiments = min(item[1] for item in frozen.values() if item is not None)
+        basis = f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
+    else:
+        found = {name: run.state.board().of(name).behind for name in rivals}
+        basis = EXPLORATORY
+    closest = min(found, key=lambda name: found[name].value)
+    return closest, found[closest], basis
 
 
 def _learned_scores(run: Run, name: Digest, sealed: Sequence[Trials]) -> list[UnitScores]:
@@ -210,7 +227,7 @@ def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
 def _text(
     run: Run,
     leader: Digest,
-    rivals: Sequence[Digest],
+    rival: Digest | None,
     advantage: Estimate | None,
     basis: str,
     holds: bool,
@@ -219,14 +236,13 @@ def _text(
 ) -> str:
     name = run.state.name(leader)
     parts = []
-    if advantage is None:
+    if advantage is None or rival is None:
         parts.append(f"{name} leads; there is no published rival to compare it with.")
     else:
         low, high = advantage.interval
-        rival = run.state.name(rivals[0])
         how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}; {basis})"
         claim = "predicts choices better than" if holds else "is not shown to predict choices better than"
-        parts.append(f"{name} {claim} {rival}, the best published rival here: {how}.")
+        parts.append(f"{name} {claim} {run.state.name(rival)}, the published rival that comes closest: {how}.")
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"

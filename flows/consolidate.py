@@ -24,6 +24,7 @@ async def consolidate(run: Run, cycle: int, settled: list[Recorded[VerdictResolv
         trigger = next(
             (known.record.location for known in run.state.diagnoses if known.record.cycle == verdict.cycle), ""
         )
+        sources = tuple(known.digest for known in run.state.diagnoses if known.record.cycle == verdict.cycle)
         evidence = (item.record.verdict, item.digest, *(score.digest for score in pair))
         lesson = pitfall_from_overturned(
             run.config.domain,
@@ -34,5 +35,5 @@ async def consolidate(run: Run, cycle: int, settled: list[Recorded[VerdictResolv
             item.record.experiment,
             evidence,
         )
-        learned.append(run.record(lesson, name="lesson", inputs=evidence, position={"cycle": cycle}))
+        learned.append(run.record(lesson, name="lesson", inputs=(*evidence, *sources), position={"cycle": cycle}))
     return learned

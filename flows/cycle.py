@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from flows.arbitrate import arbitrate
 from flows.close import close_cycle
 from flows.collect import collect, recruit
@@ -25,6 +27,9 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed]:
     """
     stop = ""
     for number in range(1, run.config.design.per_cycle + 1):
+        if not run.source.offers(np.random.default_rng(0), 1):
+            stop = "the archive is used up"
+            break
         chosen = await design(run, cycle, number)
         if not chosen.record.accepted:
             run.progress.note(f"design refused: {chosen.record.reason}")

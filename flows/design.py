@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from experiments.design import choose_trials, design_from_json, design_to_json, information_of_batch
 from experiments.errors import ArchiveExhaustedError
 from experiments.power import judge_design, recovery_power
-from experiments.preregistration import Preregistration
+from experiments.preregistration import Preregistration, summarise_design
 from experiments.record import DesignChosen, PairPower
-from experiments.task import Design, Offer, Stimuli
+from experiments.task import Design, Offer
 from flows.engine import task
 from flows.run import Run
 from theories.score import Evidence, is_tie, learn_population
@@ -48,6 +48,7 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     run.progress.rivals([run.state.name(name) for name in names])
     inputs = [run.state.pool[name].digest for name in names]
     inputs += [item.digest for item in run.state.collected.values()]
+    inputs += [run.state.scores[name, item].digest for name in names for item in run.state.collected]
     return await run.step(
         "design",
         lambda context: search_design(run, context, cycle, number, names),
@@ -81,7 +82,7 @@ def leading_rivals(run: Run) -> list[Digest]:
     ranked = [line.theory for line in board.standings]
     chosen: list[Digest] = []
     for name in ranked:
-        if all(_distance(run, name, other) >= DISTINCT for other in chosen):
+        if all(distance(run, name, other) >= DISTINCT for other in chosen):
             chosen.append(name)
         if len(chosen) == most:
             break
@@ -93,7 +94,8 @@ def leading_rivals(run: Run) -> list[Digest]:
     return chosen
 
 
-def _distance(run: Run, first: Digest, second: Digest) -> float:
+def distance(run: Run, first: Digest, second: Digest) -> float:
+    """Root mean square difference of two theories' choice proportions on the trials so far."""
     gaps = [
         np.subtract(run.state.scores[first, name].record.proportions, run.state.scores[second, name].record.proportions)
         for name in run.state.collected
@@ -115,7 +117,9 @@ def search_design(run: Run, context: StepContext, cycle: int, number: int, names
     settings = run.config.design
     offers = run.source.offers(context.rng, settings.candidates)
     if not offers:
-        raise ArchiveExhaustedError(f"no unused answers are left for cycle {cycle}; the campaign has used its archive.")
+        raise ArchiveExhaustedError(
+            f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
+        )
     theories = [run.theory(name) for name in names]
     weights = learned_weights(run, theories, DESIGN_DRAWS)
     rivals = [Rival(*parts) for parts in zip(names, theories, weights, strict=True)]
@@ -245,6 +249,7 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
     return Preregistration(
         experiment=chosen.experiment,
         design=chosen.design,
+        design_summary=summarise_design(plan),
         rivals={name: run.state.name(name) for name in names},
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
@@ -252,14 +257,10 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         exclusion_rules=(),
         powers=chosen.powers,
         analysis=(
-            "Each theory is scored by the log predictive probability of all responses, integrated over the "
-            "population of parameters frozen here, in nats per choice; theories closer than two paired standard "
-            "errors, clustered by participant, are tied."
+            "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
+            "over the population of parameters frozen here; this decides what counts as a test. Its declared "
+            "population is scored beside it and ranks the theories for the search. Theories closer than two paired "
+            "standard errors, clustered by participant, are tied."
         ),
         stopping_rule=f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
     )
-
-
-def stimuli_of(run: Run, chosen: DesignChosen) -> Stimuli:
-    """The trials of a design, read from its artifact."""
-    return design_from_json(run.trace.artifacts.get_json(chosen.design)).stimuli

@@ -3,8 +3,6 @@
 FlowError                  exit code 1
 ├── StudyError             the study file cannot be used (2)
 ├── RunMissingError        there is no run in that folder (2)
-├── RunBusyError           another process is carrying this run on (3)
-├── BudgetError            the study asks for more than it may spend (4)
 ├── EngineError            Prefect cannot be used, or its server did not come up (5)
 └── InstallationError      parts of another package stand in for parts of Lakatos (6)
 TerminatedError            the process was asked to end (143); a `KeyboardInterrupt`, not a `FlowError`
@@ -36,18 +34,6 @@ class RunMissingError(FlowError):
     """There is no run in that folder."""
 
     exit_code = 2
-
-
-class RunBusyError(FlowError):
-    """Another process is carrying this run on."""
-
-    exit_code = 3
-
-
-class BudgetError(FlowError):
-    """The study asks for more than it may spend."""
-
-    exit_code = 4
 
 
 class EngineError(FlowError):

@@ -118,7 +118,13 @@ def status(
     if not folders:
         console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
     for folder in folders:
-        state, trace = read_state(folder)
+        try:
+            state, trace = read_state(folder)
+        except known_errors() as error:
+            if run:
+                raise
+            console.print(f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}", soft_wrap=True)
+            continue
         with trace:
             cycles = state.config.stop.cycles if state.config else 0
             how = "concluded" if state.concluded else f"cycle {len(state.cycles) + 1} of at most {cycles}"
@@ -220,6 +226,7 @@ def doctor() -> None:
 def data_list(data: DataFolder = None) -> None:
     """Data sets with their licence and where they are published."""
     from experiments.archives import ARCHIVES
+    from experiments.archives.fetch import data_folder
 
     table = Table("name", "domain", "what", "licence", "here")
     for reader in ARCHIVES.values():
@@ -228,7 +235,7 @@ def data_list(data: DataFolder = None) -> None:
         elif data is None:
             here = "give --data"
         else:
-            missing = [name for name in reader.source.files if not (data / reader.directory / name).exists()]
+            missing = [name for name in reader.source.files if not (data_folder(reader, data) / name).exists()]
             here = "missing" if missing else "yes"
         table.add_row(
             reader.name, reader.domain, escape(reader.title), reader.source.licence if reader.source else "facts", here
@@ -255,13 +262,13 @@ def data_fetch(
 def _run_study(
     study: Path, data: Path | None, engine: EngineName, runs: Path, name: str | None, seed: int | None, workers: int
 ) -> None:
-    from flows.config import load_study
+    from flows.config import load_study, parse_study
     from flows.progress import choose_progress
     from flows.start import new_folder, run_study
 
     config = load_study(study)
     if seed is not None:
-        config = config.model_copy(update={"seed": seed})
+        config = parse_study(config.model_dump(mode="json") | {"seed": seed}, f"{study} with --seed {seed}")
     folder = new_folder(runs, name or config.name, numbered=name is None)
     _carry(
         folder,
@@ -275,9 +282,9 @@ def _carry(folder: Path, work: Any) -> None:
     console = Console(stderr=True)
     try:
         work()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         console.print(f"stopped; nothing is lost. Go on with: lakatos resume {escape(str(folder))}", soft_wrap=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(getattr(stopped, "exit_code", 130)) from None
     Console().print(
         f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}", soft_wrap=True
     )

@@ -9,8 +9,8 @@ from experiments.record import DesignChosen, Recruited, SealedOpened, TrialsColl
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
 from memory.library import Pitfall
-from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryScored
-from traces.digest import Digest
+from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryFailed, TheoryScored
+from traces.digest import Digest, Fingerprint
 from traces.record import Record, RecordTypes, kind_of
 
 
@@ -23,6 +23,8 @@ class CampaignStarted(Record):
     """The study, complete with defaults."""
     versions: dict[str, str]
     """Of the laboratory, Python and the numerical libraries."""
+    science: Fingerprint
+    """Digest of the laboratory's own code for theories, experiments, judges and memory."""
 
 
 class LeaderboardLine(Record):
@@ -51,7 +53,7 @@ class CycleClosed(Record):
     leader: Digest
     leaderboard: tuple[LeaderboardLine, ...]
     improved: bool
-    """Whether the best score beat the best of all earlier cycles on the same data by more than its noise."""
+    """Whether a new leader is ahead of the last one, on the same data, by more than a tie."""
     stop: str
     """Why the campaign ends here; empty when it goes on."""
 
@@ -80,7 +82,7 @@ class TruthCompared(Record):
     version: Literal[1] = 1
     hidden: str
     n_trials: int
-    """Trials of the whole space."""
+    """Trials compared: the whole space, or a sample of one too large to list."""
     corrected: dict[str, float]
     """Mean squared error against the noise-free rule with the theory's declared lapse set to 0, by theory."""
     uncorrected: dict[str, float]
@@ -95,8 +97,8 @@ class FoldFinished(Record):
     fold: int
     run: str
     """Folder of the fold's own run, relative to this one."""
-    head: str
-    """Head of its journal."""
+    form: Fingerprint
+    """Digest of the canonical form of its journal, which no crash or clock changes."""
     leader_name: str
     claim: str
     rows: tuple[int, ...]
@@ -129,12 +131,13 @@ class Concluded(Record):
     leader: Digest
     runner_up: Digest | None
     holds: bool
-    """Whether the leader is ahead of every published rival by more than two standard errors on untouched data."""
+    """Whether the leader is ahead of every published rival by more than two standard errors on data that it was not
+    fitted to. It was chosen for its score on all open data, frozen experiments among them."""
     text: str
     """In plain words, with the uncertainty."""
     stop: str
     advantage: float | None
-    """Over the best published theory, nats per choice, on ``basis``."""
+    """Over the published theory that comes closest, nats per choice, on ``basis``."""
     advantage_error: float | None
     basis: str
     """Data behind the advantage: sealed trials, frozen predictions, or all data."""
@@ -152,6 +155,7 @@ RECORD_TYPES: RecordTypes = {
         FoldFinished,
         TheoryChecked,
         TheoryAdmitted,
+        TheoryFailed,
         TheoryScored,
         Diagnosis,
         SearchFinished,

@@ -37,6 +37,7 @@ async def revise(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Record
     trials = [run.trials(name) for name in run.state.collected]
     inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
     inputs += [digest for digest, _ in run.state.library.pitfalls]
+    inputs += [item.digest for item in run.state.searches[-1:]]
 
     def work(context: StepContext) -> SearchFinished:
         proposal = search(run, brief, trials, context)
@@ -162,4 +163,6 @@ async def seed_pool(run: Run) -> None:
             position={"cycle": 0},
         )
     if len(run.state.pool) < 2:
-        raise TheoryError("fewer than two seed theories passed their checks; `lakatos theories --check` shows why.")
+        raise TheoryError(
+            "fewer than two seed theories passed their checks; the notes above say why. Name others in theories.seeds."
+        )

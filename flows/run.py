@@ -20,9 +20,9 @@ from experiments.errors import DataMissingError
 from experiments.participants.archival import ArchivalParticipants
 from experiments.participants.simulated import SimulatedParticipants
 from experiments.participants.source import ParticipantSource
-from experiments.task import Domain, Stimuli, Trials
+from experiments.task import Domain, Stimuli, Trials, identities
 from flows.config import CampaignConfig
-from flows.errors import RunMissingError
+from flows.errors import FlowError, RunMissingError, StudyError
 from flows.progress import LeaderRow, Progress, SilentProgress
 from flows.record import RECORD_TYPES, CampaignStarted
 from flows.state import RunState, advance
@@ -35,7 +35,7 @@ from theories.laboratory import Laboratory
 from theories.prior import draw_population
 from theories.sandbox.client import Sandbox
 from theories.theory import Theory, TheoryProgram, read_program
-from traces.digest import Digest
+from traces.digest import Digest, Fingerprint, digest_bytes, digest_of
 from traces.journal import INTENT
 from traces.record import Record
 from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
@@ -67,10 +67,11 @@ class Run:
         progress: Progress,
         hidden: Theory | None,
         data: Path | None,
+        n_workers: int = 2,
     ) -> None:
         self.folder, self.trace, self.config = folder, trace, config
         self.source, self.laboratory, self.progress = source, laboratory, progress
-        self.data = data
+        self.data, self.n_workers = data, n_workers
         self.domain: Domain = DOMAINS[config.domain]
         self.family: Family = FAMILIES[config.domain]
         self.epoch: JudgeEpoch = freeze(0, [make() for make in RUBRICS.values()])
@@ -203,6 +204,7 @@ def create_run(
         progress=progress or SilentProgress(),
         hidden=hidden,
         data=data,
+        n_workers=n_workers,
     )
 
 
@@ -213,7 +215,7 @@ def open_run(folder: Path, *, data: Path | None = None, progress: Progress | Non
         RunMissingError: There is no run.
         LockedError: Another process is writing it.
     """
-    if not (folder / JOURNAL_FILE).exists():
+    if not has_run(folder):
         raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
     trace = Trace.open(folder, RECORD_TYPES)
     try:
@@ -233,6 +235,7 @@ def open_run(folder: Path, *, data: Path | None = None, progress: Progress | Non
         progress=progress or SilentProgress(),
         hidden=hidden,
         data=where,
+        n_workers=n_workers,
     )
 
 
@@ -244,7 +247,7 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     Raises:
         RunMissingError: There is no run.
     """
-    if not (folder / JOURNAL_FILE).exists():
+    if not has_run(folder):
         raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
     trace = Trace.open(folder, RECORD_TYPES, read_only=True)
     events = list(trace.journal.events())
@@ -256,12 +259,50 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     return state, trace
 
 
+def begin(run: Run) -> Recorded[CampaignStarted]:
+    """Write down that a campaign began, or find it written down.
+
+    Raises:
+        FlowError: The run was begun by another version of the laboratory's code, whose steps this one would not find.
+    """
+    now = started(run.config)
+    before = run.trace.recorded("start")
+    if before is None:
+        return run.record(now, name="start")
+    assert isinstance(before.record, CampaignStarted)
+    if before.record.science != now.science:
+        raise FlowError(
+            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
+            f"({before.record.science[:8]}, now {now.science[:8]}); go on with what began it, or start anew."
+        )
+    changed = [name for name, value in now.versions.items() if before.record.versions.get(name) != value]
+    if changed:
+        run.progress.note(f"going on with another version of {', '.join(changed)} than the run was begun with")
+    return run.record(before.record, name="start")
+
+
+def science() -> Fingerprint:
+    """Digest of the source files that decide what a step computes."""
+    root = Path(__file__).resolve().parent.parent
+    files = sorted(
+        path for name in ("theories", "experiments", "judges", "memory") for path in (root / name).rglob("*.py")
+    )
+    return digest_of({str(path.relative_to(root)): digest_bytes(path.read_bytes()) for path in files})
+
+
+def has_run(folder: Path) -> bool:
+    """Whether a journal was begun in ``folder``; a process killed while it made one leaves an empty file."""
+    journal = folder / JOURNAL_FILE
+    return journal.exists() and journal.stat().st_size > 0
+
+
 def started(config: CampaignConfig) -> CampaignStarted:
     """The first record of a run."""
     versions = {name: version(name) for name in ("numpy", "scipy", "pydantic")}
     return CampaignStarted(
         config=config.model_dump(mode="json"),
         versions={"lakatos": ENGINE_VERSION, "python": platform.python_version(), **versions},
+        science=science(),
     )
 
 
@@ -296,8 +337,24 @@ def _participants(
 ) -> tuple[ParticipantSource, Theory | None]:
     if config.participants.source == "archival":
         trials = archive_trials(config, data)
+        folds = config.validation.folds
+        if folds and len(trials) != 1:
+            raise StudyError(
+                f"folds need an archive with one experiment, and {config.participants.archive} has "
+                f"{len(trials)} that match {config.participants.experiments!r}; name one of them."
+            )
+        if folds and 2 * folds > len(trials[0].stimuli):
+            raise StudyError(
+                f"{folds} folds of {len(trials[0].stimuli)} trials leave fewer than two trials in each; "
+                "ask for fewer folds."
+            )
+        domain = DOMAINS[config.domain]
         return ArchivalParticipants(
-            trials, sealed_share=config.validation.sealed_share, seed=config.seed, sealed_rows=sealed_rows
+            trials,
+            identify=lambda stimuli: identities(domain, stimuli),
+            sealed_share=config.validation.sealed_share,
+            seed=config.seed,
+            sealed_rows=sealed_rows,
         ), None
     hidden = hidden_theory(config)
     DOMAINS[config.domain].candidates(config.space, np.random.default_rng(0), 1)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from flows.engine import task
 from flows.run import Run
 from judges.judge import VerdictResolved, resolve
-from theories.record import ENGINE, TheoryScored, Units
+from theories.errors import TheoryError
+from theories.record import ENGINE, TheoryFailed, TheoryScored, Units
 from theories.score import Evidence, log_predictive, paired_difference, proportion_error
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
@@ -19,10 +18,15 @@ from traces.step import Recorded, StepContext
 async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Recorded[TheoryScored]]:
     """Score ``theories`` on all experiments; what is recorded already is returned, not computed."""
     run.progress.stage(cycle, "score", f"{len(theories)} theories on {len(run.state.collected)} experiments")
-    return [await _score_one(run, theory, experiment) for experiment in run.state.collected for theory in theories]
+    found: list[Recorded[TheoryScored]] = []
+    for experiment in run.state.collected:
+        for theory in theories:
+            if theory in run.state.theories and (item := await _score_one(run, theory, experiment)) is not None:
+                found.append(item)  # noqa: PERF401  (each depends on whether the last one failed)
+    return found
 
 
-async def _score_one(run: Run, name: Digest, experiment: str) -> Recorded[TheoryScored]:
+async def _score_one(run: Run, name: Digest, experiment: str) -> Recorded[TheoryScored] | None:
     collected = run.state.collected[experiment]
     plan = run.state.preregistrations[experiment].record
     trials = run.trials(experiment)
@@ -51,13 +55,19 @@ async def _score_one(run: Run, name: Digest, experiment: str) -> Recorded[Theory
             correlation=correlation,
         )
 
-    return await run.step(
-        "score",
-        work,
-        returns=TheoryScored,
-        inputs=[run.state.theories[name].digest, collected.digest],
-        position={"engine": ENGINE},
-    )
+    inputs = [run.state.theories[name].digest, collected.digest]
+    failed = run.trace.recorded("fail", inputs)
+    if failed is None:
+        try:
+            return await run.step("score", work, returns=TheoryScored, inputs=inputs, position={"engine": ENGINE})
+        except TheoryError as error:
+            record = TheoryFailed(theory=name, experiment=experiment, reason=f"{type(error).__name__}: {error}")
+    else:
+        assert isinstance(failed.record, TheoryFailed)
+        record = failed.record
+    run.progress.note(f"{run.state.name(name)} failed on {experiment} and is out: {record.reason}")
+    run.record(record, name="fail", inputs=inputs)
+    return None
 
 
 @task(name="settle")
@@ -85,9 +95,3 @@ async def settle(run: Run, cycle: int) -> list[Recorded[VerdictResolved]]:
             )
         )
     return settled
-
-
-def mean_log_score(run: Run) -> float | None:
-    """Mean log score of the settled verdicts, in nats; log 1/2 is a coin."""
-    values = [item.record.log_score for item in run.state.resolved.values()]
-    return float(np.mean(values)) if values else None

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from flows.campaign import run_campaign
 from flows.config import CampaignConfig, load_study
-from flows.engine import EngineName, execute
+from flows.engine import EngineName, cool_down, execute, warm_up
 from flows.errors import FlowError, RunMissingError
 from flows.progress import Progress, SilentProgress
 from flows.record import Concluded
@@ -45,8 +45,12 @@ def run_study(
     """
     config = study if isinstance(study, CampaignConfig) else load_study(study)
     shown = progress or SilentProgress()
-    with one_thread(), create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
-        return execute(engine, run_campaign, run, on_wait=shown.waiting).record
+    warm_up(engine)
+    try:
+        with shown, one_thread(), create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
+            return execute(engine, run_campaign, run, on_wait=shown.waiting).record
+    finally:
+        cool_down()
 
 
 def resume_run(
@@ -63,7 +67,7 @@ def resume_run(
     if state.concluded is not None:
         return state.concluded.record
     shown = progress or SilentProgress()
-    with one_thread(), open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
+    with shown, one_thread(), open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         return execute(engine, run_campaign, run, on_wait=shown.waiting).record
 
 

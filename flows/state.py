@@ -13,7 +13,7 @@ from flows.record import CampaignStarted, Concluded, CycleClosed, FoldFinished, 
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
 from memory.library import Library, Pitfall
-from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryScored
+from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryFailed, TheoryScored
 from theories.scoreboard import Scoreboard, scoreboard
 from traces.digest import Digest
 from traces.step import Recorded
@@ -28,6 +28,8 @@ class RunState:
     theories: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
     """Checked and passed, in order of arrival."""
     refused: tuple[Recorded[TheoryChecked], ...] = ()
+    failed: tuple[Recorded[TheoryFailed], ...] = ()
+    """Passed their checks, and failed on answers."""
     pool: Mapping[Digest, Recorded[TheoryAdmitted]] = field(default_factory=dict)
     """Rivals, in order of admission."""
     designs: Mapping[str, Recorded[DesignChosen]] = field(default_factory=dict)
@@ -88,6 +90,10 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, preregistrations={**state.preregistrations, record.experiment: item})
         case TrialsCollected():
             return replace(state, collected={**state.collected, record.experiment: item})
+        case TheoryFailed():
+            rest = {name: known for name, known in state.theories.items() if name != record.theory}
+            pool = {name: known for name, known in state.pool.items() if name != record.theory}
+            return replace(state, theories=rest, pool=pool, failed=(*state.failed, item))
         case TheoryScored():
             return replace(state, scores={**state.scores, (record.theory, record.experiment): item})
         case Diagnosis():

@@ -18,12 +18,14 @@ from experiments.task import Domain, Stimuli, Trials
 from theories.errors import TheoryError
 from theories.evaluate import Evaluated, evaluate
 from theories.grammar import Composition, Grammar
-from theories.sandbox.client import Sandbox
+from theories.sandbox.client import Limits, Sandbox
 from theories.theory import Theory, TheoryProgram, load_theory
 from traces.digest import Digest
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+LIMITS = Limits(wall_seconds=120.0)
+"""Processor time decides what is too slow; wall time only ends what hangs, so that a busy machine changes nothing."""
 CHUNK = 4096
 """Trials sent to a theory at once when only their mean over draws is wanted."""
 
@@ -121,7 +123,7 @@ class Laboratory:
     def _sandbox(self) -> Sandbox:
         sandbox: Sandbox | None = getattr(self._local, "sandbox", None)
         if sandbox is None:
-            sandbox = self._local.sandbox = Sandbox(require=self._require)
+            sandbox = self._local.sandbox = Sandbox(require=self._require, limits=LIMITS)
             with self._guard:
                 self._sandboxes.append(sandbox)
         return sandbox

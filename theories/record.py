@@ -91,6 +91,16 @@ class TheoryScored(Record):
     correlation: float | None
 
 
+class TheoryFailed(Record):
+    """A theory that had passed its checks failed on real answers; it is out of the pool from here on."""
+
+    kind: Literal["theory_failed"] = "theory_failed"
+    version: Literal[1] = 1
+    theory: Digest
+    experiment: str
+    reason: str
+
+
 class Claim(Record):
     """One finding of a diagnosis, with the records that carry it."""
 

@@ -165,7 +165,8 @@ def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores])
 
 
 def average(parts: Sequence[Estimate]) -> Estimate:
-    """Mean over experiments of independent estimates."""
+    """Mean over experiments of independent estimates; those of a single unit count only where there are no others."""
+    parts = [part for part in parts if part.standard_error < UNKNOWN] or list(parts)
     return Estimate(
         float(np.mean([part.value for part in parts])),
         float(np.sqrt(np.sum([part.standard_error**2 for part in parts])) / len(parts)),

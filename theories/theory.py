@@ -19,7 +19,7 @@ probability of the second option, ``(n_draws, n_trials)``, or of every option, `
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -212,19 +212,3 @@ def corner_draws(priors: Mapping[str, Prior], rng: np.random.Generator, n_random
         return np.asarray(np.clip(np.exp(latent) if prior.is_log else latent, prior.low, prior.high))
 
     return {name: at(priors[name], fractions[:, column]) for column, name in enumerate(names)}
-
-
-def predict(
-    theory: Theory,
-    sandbox: Sandbox,
-    stimuli: Sequence[Mapping[str, Array]],
-    n_draws: int,
-    *,
-    n_options: int = 2,
-    lapse: bool = True,
-) -> list[Array]:
-    """Choice proportions of the declared population: ``(n_trials, n_options)`` for each set of stimuli."""
-    answers = sandbox.probabilities(
-        theory.program.source, theory.population(n_draws, lapse=lapse), stimuli, n_options=n_options
-    )
-    return [answer.mean(axis=0) for answer in answers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from experiments.design import design_to_json
 from experiments.errors import ArchiveExhaustedError, SourceError
 from experiments.participants.source import Recruitment, rng_of
 from experiments.preregistration import Preregistration, check_preregistered
-from experiments.task import Design, Offer, Trials
+from experiments.task import Design, Offer, Stimuli, Trials
 from traces.digest import Digest, digest_of
 
 
@@ -30,6 +30,7 @@ class ArchivalParticipants:
         sealed_share: float = 0.0,
         seed: int = 0,
         sealed_rows: Mapping[str, Sequence[int]] | None = None,
+        identify: Callable[[Stimuli], Sequence[bytes]] | None = None,
     ) -> None:
         """Make a source.
 
@@ -39,6 +40,8 @@ class ArchivalParticipants:
                 are equal in several experiments are sealed in all of them or in none.
             seed: Chooses the sealed trials, and the people where a design asks for fewer than there are.
             sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
+            identify: A key for every trial; trials with equal keys, such as mirror images, are sealed together. The
+                trial itself by default.
 
         Raises:
             SourceError: Two experiments have one name, or what is to be sealed makes no sense.
@@ -48,7 +51,7 @@ class ArchivalParticipants:
             raise SourceError("two archived experiments have the same name; give each a name of its own.")
         self.seed = seed
         if sealed_rows is None:
-            self._sealed = _choose_sealed(trials, sealed_share, seed)
+            self._sealed = _choose_sealed(trials, sealed_share, seed, identify or (lambda stimuli: stimuli.keys))
         else:
             self._sealed = _given_sealed(self.trials, sealed_rows)
         self._answered = {name: _answered(item) for name, item in self.trials.items()}
@@ -197,15 +200,18 @@ def _restrict(trials: Trials, wanted: NDArray[np.bool_], rows: Sequence[int], ex
     )
 
 
-def _choose_sealed(trials: Sequence[Trials], share: float, seed: int) -> dict[str, NDArray[np.bool_]]:
+def _choose_sealed(
+    trials: Sequence[Trials], share: float, seed: int, identify: Callable[[Stimuli], Sequence[bytes]]
+) -> dict[str, NDArray[np.bool_]]:
     """Seal ``share`` of the distinct trials at random, spread evenly; every experiment keeps an open trial."""
     if not 0 <= share < 1:
         raise SourceError(f"sealed_share={share}: give a share from 0 to below 1.")
     rng = rng_of(seed, "sealed")
     seen: set[bytes] = set()
     own: list[list[bytes]] = []  # trials counted where they occur first
+    keys_of = {item.experiment: tuple(identify(item.stimuli)) for item in trials}
     for item in trials:
-        own.append([key for key in dict.fromkeys(item.stimuli.keys) if key not in seen])
+        own.append([key for key in dict.fromkeys(keys_of[item.experiment]) if key not in seen])
         seen.update(own[-1])
     exact = np.array([share * len(keys) for keys in own])
     numbers = np.floor(exact).astype(int)
@@ -218,9 +224,10 @@ def _choose_sealed(trials: Sequence[Trials], share: float, seed: int) -> dict[st
         chosen = rng.permutation(len(keys))[: min(number, max(len(keys) - 1, 0))]
         sealed.update(keys[place] for place in chosen)
     for item in trials:
-        if sealed.issuperset(item.stimuli.keys):
-            sealed.discard(item.stimuli.keys[int(rng.integers(len(item.stimuli)))])
-    return {item.experiment: np.array([key in sealed for key in item.stimuli.keys], dtype=bool) for item in trials}
+        every = keys_of[item.experiment]
+        if sealed.issuperset(every):
+            sealed.discard(every[int(rng.integers(len(every)))])
+    return {name: np.array([key in sealed for key in keys], dtype=bool) for name, keys in keys_of.items()}
 
 
 def _given_sealed(

@@ -38,11 +38,18 @@ def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_folds_are_a_partition_into_equal_parts() -> None:
-    folds = fold_rows(16, 3, seed=1)
+    keys = [bytes([number]) for number in range(16)]
+    folds = fold_rows(keys, 3, seed=1)
     assert sorted(row for rows in folds for row in rows) == list(range(16))
     assert {len(rows) for rows in folds} == {5, 6}
-    assert folds == fold_rows(16, 3, seed=1)
-    assert folds != fold_rows(16, 3, seed=2)
+    assert folds == fold_rows(keys, 3, seed=1)
+    assert folds != fold_rows(keys, 3, seed=2)
+
+
+def test_mirror_images_come_into_the_same_fold() -> None:
+    folds = fold_rows([b"a", b"b", b"c", b"a", b"d", b"b"], 2, seed=1)
+    assert any({0, 3} <= set(rows) for rows in folds)
+    assert any({1, 5} <= set(rows) for rows in folds)
 
 
 def test_every_fold_is_a_campaign_that_never_saw_its_own_trials(folded: Path) -> None:

@@ -61,7 +61,7 @@ def verdict(cycle=1) -> Verdict:
 
 
 ONE_OF_EACH = {
-    "started": CampaignStarted(config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}),
+    "started": CampaignStarted(config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}, science="0" * 64),
     "theories": checked(),
     "refused": checked(B, passed=False),
     "pool": admitted(),

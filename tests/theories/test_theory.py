@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.domains.multiattribute import MultiattributeDomain
+from experiments.task import Stimuli
 from theories.errors import (
     PriorError,
     TheoryError,
@@ -12,7 +13,8 @@ from theories.errors import (
     TheoryShapeError,
     TheorySourceError,
 )
-from theories.theory import TheoryProgram, corner_draws, load_theory, predict, read_program
+from theories.laboratory import Laboratory
+from theories.theory import TheoryProgram, corner_draws, load_theory, read_program
 
 DOMAIN = MultiattributeDomain()
 CLAIM = '"""Adding up: people add\nup the ratings."""\n'
@@ -174,12 +176,13 @@ class TestLoadTheory:
             load_theory(choose("return open('/etc/passwd').read()"), DOMAIN, sandbox)
 
 
-def test_prediction_is_the_mean_over_the_declared_population(sandbox):
+def test_prediction_is_the_mean_over_the_declared_population():
     theory = read_program(program(GOOD))
     drawn = theory.population(64)
-    (found,) = predict(theory, sandbox, [TRIAL], 64)
+    with Laboratory(1) as laboratory:
+        found = laboratory.proportions(theory, Stimuli(TRIAL), 64)
+        pure = laboratory.proportions(theory, Stimuli(TRIAL), 64, lapse=False)
     p = 1 / (1 + np.exp(-drawn["sensitivity"] * 1.0))
     expected = np.mean((1 - drawn["lapse"]) * p + 0.5 * drawn["lapse"])
     np.testing.assert_allclose(found, [[1 - expected, expected]])
-    (pure,) = predict(theory, sandbox, [TRIAL], 64, lapse=False)
     assert pure[0, 1] == pytest.approx(p.mean())
