@@ -337,7 +337,7 @@ class WrittenRun:
             rows = self.rows(fold)
             self.record(
                 FoldFinished(
-                    fold=fold, run=f"folds/0{fold + 1}", head=self.winner, leader_name=EVIL, claim=EVIL,
+                    fold=fold, run=f"folds/0{fold + 1}", form=self.winner, leader_name=EVIL, claim=EVIL,
                     rows=tuple(range(20)), observed=tuple(self.truth[rows].tolist()),
                     predicted=tuple(self.predicted[self.winner][rows].tolist()), baselines={},
                 ),

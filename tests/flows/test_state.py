@@ -14,7 +14,16 @@ from flows.state import RunState, advance
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
 from memory.library import Pitfall
-from theories.record import ENGINE, Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryScored, Units
+from theories.record import (
+    ENGINE,
+    Diagnosis,
+    SearchFinished,
+    TheoryAdmitted,
+    TheoryChecked,
+    TheoryFailed,
+    TheoryScored,
+    Units,
+)
 from traces.digest import digest_of
 from traces.record import body_of, parse_record
 from traces.step import Recorded
@@ -61,9 +70,12 @@ def verdict(cycle=1) -> Verdict:
 
 
 ONE_OF_EACH = {
-    "started": CampaignStarted(config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}, science="0" * 64),
+    "started": CampaignStarted(
+        config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}, science="0" * 64
+    ),
     "theories": checked(),
     "refused": checked(B, passed=False),
+    "failed": TheoryFailed(theory=B, experiment="e", reason="took too long"),
     "pool": admitted(),
     "designs": DesignChosen(
         cycle=1, number=1, experiment="e", design=ANY, rivals=(A, B), n_candidates=9, n_trials=1, repetitions=1,
@@ -88,7 +100,7 @@ ONE_OF_EACH = {
     "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
     "truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}),
     "folds": FoldFinished(
-        fold=0, run="fold-0", head=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),
+        fold=0, run="fold-0", form=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),
         baselines={},
     ),
     "concluded": Concluded(
@@ -129,6 +141,13 @@ def test_every_record_reads_back_from_its_body(record):
 
 def test_the_study_reads_back_from_the_first_record():
     assert fold(ONE_OF_EACH["started"]).config == parse_study(STUDY, "demo")
+
+
+def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
+    state = fold(
+        checked(A), checked(B), admitted(A), admitted(B), TheoryFailed(theory=B, experiment="e", reason="slow")
+    )
+    assert set(state.theories) == set(state.pool) == {A}
 
 
 def test_a_refused_theory_is_kept_apart():
