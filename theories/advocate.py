@@ -92,7 +92,7 @@ class GrammarAdvocate:
     """Nats per choice that a parameter must be worth, at least; with few answers, what fitting it gains by itself."""
     slack: float = 1.1
     """A submission's error on choice proportions, at most, relative to the smallest error found."""
-    afresh: float = 0.2
+    afresh: float = 0.15
     """Share of the candidates composed at random, so that the search does not circle around where it started."""
     name: str = "grammar"
 
@@ -136,7 +136,7 @@ class GrammarAdvocate:
         price = max(self.price, float(np.log(max(n_units, 2))) / n_choices)
         if result.pooled:  # each trial was predicted from the others, so that parts pay for themselves already
             price = self.price / 50
-        size = len(result.theory.priors) + 0.3 * result.composition.size
+        size = len(result.theory.priors) + 0.3 * result.n_mechanisms
         return Attempt(result.composition, parent, change, result, result.mean - price * size)
 
     def _edits(self, here: Attempt, brief: Brief, rng: np.random.Generator) -> list[Trial]:

@@ -31,6 +31,8 @@ class Evaluated:
     where one point is fitted to all people, each trial predicted from the others."""
     error: float
     """Mean squared error of choice proportions, averaged over experiments."""
+    n_mechanisms: int
+    """Mechanisms that say something."""
     pooled: bool = False
     """Whether people could not be told apart in any experiment."""
 
@@ -76,7 +78,8 @@ def evaluate(
         else:
             scores = tuple(log_predictive(Evidence(item, p)) for item, p in zip(trials, answers, strict=True))
     error = np.mean([proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)])
-    return Evaluated(fitted, theory, scores, float(error), pooled)
+    n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
+    return Evaluated(fitted, theory, scores, float(error), n_mechanisms, pooled)
 
 
 def composition_title(grammar: Grammar, composition: Composition) -> str:

@@ -32,6 +32,9 @@ class Mechanism:
     answers: tuple[str, ...] = ()
     """Stimulus features whose mispredictions this mechanism could repair."""
     citation: str = ""
+    is_null: bool = False
+    """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
+    that predict the same, the one with more of these is preferred."""
 
 
 @dataclass(frozen=True)

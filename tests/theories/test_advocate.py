@@ -53,7 +53,7 @@ class Bench:
         theory = read_program(TheoryProgram(GRAMMAR.write(composition, "T"), "bench", (parent,)))
         value = -1.0 + sum(self.worth.get(name, 0.0) for name in names)
         scores = (UnitScores(np.full(100, value), np.ones(100)),)
-        return Evaluated(composition, theory, scores, error=self.errors.get(names[0], 0.01))
+        return Evaluated(composition, theory, scores, error=self.errors.get(names[0], 0.01), n_mechanisms=len(names))
 
     @property
     def asked(self):

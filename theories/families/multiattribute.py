@@ -439,6 +439,7 @@ CHOICE = (
         "always choose the product that is ahead, and either one when there is no lead",
         "p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         citation="Broder & Schiffer (2003), Journal of Behavioral Decision Making 16(3), 193-213.",
+        is_null=True,
     ),
 )
 GUESSING = Mechanism("choice", "guessing", "but then guess", "p = 0.5 + 0.0 * evidence")
@@ -501,6 +502,7 @@ LAPSES = (
         },
         answers=("extremeness",),
         citation="Broder & Schiffer (2003), Journal of Behavioral Decision Making 16(3), 193-213.",
+        is_null=True,
     ),
 )
 

@@ -533,6 +533,7 @@ LAPSE = (
         {"lapse": _uniform(0.0, 0.4, "share of choices", "choices made without looking")},
         (),
         "Harless & Camerer (1994), Econometrica 62, 1251-1289",
+        is_null=True,
     ),
 )
 
