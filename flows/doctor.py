@@ -36,9 +36,13 @@ def examine() -> list[Line]:
             version("prefect") if has_prefect else "runs need --engine none without it",
         )
     )
-    for layer, found in probe().items():
-        state: Literal["ok", "missing"] = "ok" if found else "missing"
-        lines.append(Line(f"sandbox {layer}", state, str(found) if found else "theories run without this layer"))
+    for name, found in probe().items():
+        if name in ("missing", "problem"):
+            if found:
+                lines.append(Line(f"sandbox {name}", "missing", f"{found}; theories run with less protection"))
+            continue
+        shown = ", ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+        lines.append(Line(f"sandbox {name}", "ok" if found else "missing", shown or "none"))
     for program, use in (("chromium", "tests of the report need it"), ("bwrap", "a stricter sandbox uses it")):
         where = shutil.which(program)
         lines.append(Line(program, "ok" if where else "missing", where or use))
