@@ -54,6 +54,8 @@ STARTUP_TIMEOUT_S = 180.0
 """Longest wait for Prefect's own server; slow disks and busy machines need a minute."""
 _STOP_S = 2.0
 
+_declared: list[tuple[Literal["flow", "task"], str]] = []
+"""Every flow and task there is, by name."""
 _engine: ContextVar[EngineName] = ContextVar("engine", default="none")
 _call: ContextVar[_Call] = ContextVar("call")
 
@@ -85,6 +87,8 @@ def current_engine() -> EngineName:
 def _decorator(
     kind: Literal["flow", "task"], name: str
 ) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+    _declared.append((kind, name))
+
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
         @functools.wraps(function)
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -435,8 +439,27 @@ class _Session:
         if self._forgetful and self._home is not None:
             changed[settings.PREFECT_HOME] = self._home
             changed[settings.PREFECT_LOCAL_STORAGE_PATH] = self._home / "storage"
-        with settings.temporary_settings(changed):
+        with settings.temporary_settings(changed), self._quiet():
+            for (
+                kind,
+                name,
+            ) in _declared:  # here, because Prefect parses sources and CPython 3.11 does so in one thread only
+                _prefect_object(kind, name)
             yield
+
+    @contextlib.contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Prefect's loggers silent, also where they were set up before, as in a notebook, unless the user set a level."""
+        known = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("prefect")]
+        levels = {logger: logger.level for logger in known if logger.level != logging.NOTSET}
+        if self._settings.get("PREFECT_LOGGING_LEVEL") == _QUIET["PREFECT_LOGGING_LEVEL"]:
+            for logger in levels:
+                logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            for logger, level in levels.items():
+                logger.setLevel(level)
 
     def drain(self) -> None:
         """Let Prefect's background threads send what they have, while the server still listens."""

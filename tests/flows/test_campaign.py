@@ -12,9 +12,10 @@ import pytest
 
 from flows.audit import audit
 from flows.record import RECORD_TYPES
-from flows.run import create_run, read_state
+from flows.run import create_run, hidden_theory, read_state
 from flows.start import find_run, new_folder, resume_run, run_study
 from theories.theory import TheoryProgram
+from traces.digest import digest_bytes
 from traces.errors import LockedError
 from traces.fold import canonical_digest
 from traces.journal import INTENT
@@ -65,6 +66,16 @@ def test_nothing_is_collected_before_its_predictions_are_frozen(finished: Path) 
     frozen = [place for place, kind in enumerate(kinds) if kind == "preregistration"]
     collected = [place for place, kind in enumerate(kinds) if kind == "trials_collected"]
     assert all(before < after for before, after in zip(frozen, collected, strict=True))
+
+
+def test_the_hidden_rule_is_in_no_artifact_that_an_advocate_could_read(finished: Path) -> None:
+    source = hidden_theory(small_study()).program.source
+    with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
+        digests = list(trace.artifacts.digests())
+        assert digest_bytes(source.encode()) not in digests
+        assert len(digests) > 10
+        bodies = [str(event.body) for event in trace.journal.events() if event.kind != "campaign_started"]
+    assert not any("'theory': 'weighted_additive'" in body for body in bodies)
 
 
 def test_the_same_study_gives_the_same_records_whatever_the_number_of_workers(finished: Path, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_decorated_functions_keep_their_names_and_can_be_awaited_directly() -> N
 
 
 def test_prefect_runs_stages_without_looking_into_them(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name in [name for name in os.environ if name.startswith("PREFECT_")]:
         monkeypatch.delenv(name)
@@ -125,6 +125,7 @@ def test_prefect_runs_stages_without_looking_into_them(
         execute("prefect", failing, run)
     assert caught.value.holder is run
     assert not list(tmp_path.glob("lakatos-prefect-*"))
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.fixture(scope="module")
