@@ -449,7 +449,7 @@ class _Session:
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Prefect's loggers silent, also where they were set up before, as in a notebook, unless the user set a level."""
+        """Prefect's loggers silent, also where they were set up before us; unless the user set a level."""
         known = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("prefect")]
         levels = {logger: logger.level for logger in known if logger.level != logging.NOTSET}
         if self._settings.get("PREFECT_LOGGING_LEVEL") == _QUIET["PREFECT_LOGGING_LEVEL"]:
