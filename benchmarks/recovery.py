@@ -61,6 +61,7 @@ def cell(rule: str, noise: float, seed: int) -> dict[str, object]:
     assert state.truth is not None
     truth = state.truth.record
     return {
+        "commit": provenance()["commit"],
         "rule": rule,
         "noise": noise,
         "seed": seed,

@@ -2,11 +2,12 @@
 
 It searches compositions by single edits from its starting points and from some drawn at random: in every round the
 edits of the best compositions that have not been expanded are tried, those that answer the diagnosis first and
-those that a lesson warns of last. Candidates are compared by log score less a price for every parameter and
-mechanism. What is submitted must also be among the best in its error on choice proportions: with few distinct
-trials, the log score alone finds mechanisms that describe how these people differ and distort what they do on
-average. Without a language model this is the whole of invention; every theory that it submits is source that a
-person can read.
+those that a lesson warns of last. The leader and the loser, each with its own case, are expanded first, so that a
+rival of another kind is not crowded out by variants of the leader. Candidates are compared by log score less a
+price for every parameter and mechanism. What is submitted must also be among the best in its error on choice
+proportions: with few distinct trials, the log score alone finds mechanisms that describe how these people differ
+and distort what they do on average. Without a language model this is the whole of invention; every theory that it
+submits is source that a person can read.
 """
 
 from __future__ import annotations
@@ -101,19 +102,18 @@ class GrammarAdvocate:
         tried: dict[object, Attempt] = {}
         expanded: set[object] = set()
         todo: list[Trial] = [(start.composition, start.digest, start.change) for start in brief.starts]
+        turns = [start.composition.key for start in brief.starts[:2]]
         todo += [
             (self.grammar.compose(rng), None, "compose afresh") for _ in range(int(self.afresh * brief.n_candidates))
         ]
         while len(tried) < brief.n_candidates:
             self._try([item for item in todo if item[0].key not in tried], brief.n_candidates, tried, evaluate)
-            best = next(
-                (item for item in ranked(tried.values()) if item.evaluated and item.composition.key not in expanded),
-                None,
-            )
-            if best is None:
+            open_ = {item.composition.key: item for item in ranked(tried.values()) if item.evaluated}
+            order = [key for key in (*turns, *open_) if key in open_ and key not in expanded]
+            if not order:
                 break
-            expanded.add(best.composition.key)
-            todo = self._edits(best, brief, rng)
+            expanded.add(order[0])
+            todo = self._edits(open_[order[0]], brief, rng)
         working = [attempt for attempt in ranked(tried.values()) if attempt.evaluated is not None]
         least = min((attempt.evaluated.error for attempt in working if attempt.evaluated), default=0.0)
         fit = [attempt for attempt in working if attempt.evaluated and attempt.evaluated.error <= self.slack * least]
