@@ -73,7 +73,7 @@ def test_the_hidden_rule_is_in_no_artifact_that_an_advocate_could_read(finished:
     with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
         digests = list(trace.artifacts.digests())
         assert digest_bytes(source.encode()) not in digests
-        assert len(digests) > 10
+        assert len(digests) >= 5
         bodies = [str(event.body) for event in trace.journal.events() if event.kind != "campaign_started"]
     assert not any("'theory': 'weighted_additive'" in body for body in bodies)
 
