@@ -31,6 +31,7 @@ from experiments.task import Domain
 from theories.errors import TheoryProbabilityError, TheorySourceError
 from theories.prior import Prior, draw_population, parse_prior
 from theories.sandbox.client import Sandbox
+from theories.sandbox.lint import parse
 from traces.digest import Digest, digest_bytes
 
 Array = NDArray[np.float64]
@@ -99,7 +100,7 @@ def read_program(program: TheoryProgram) -> Theory:
         PriorError: A parameter's prior is not proper.
     """
     try:
-        tree = ast.parse(program.source)
+        tree = parse(program.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         raise TheorySourceError(f"the source does not parse{f' at line {line}' if line else ''}: {error}.") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 import unicodedata
 
 from theories.errors import TheoryLintError
@@ -26,6 +27,15 @@ HINTS = {
 }
 
 
+_PARSING = threading.Lock()
+
+
+def parse(source: str) -> ast.Module:
+    """`ast.parse`, one thread at a time: on CPython 3.11 parsing in several threads at once raises `SystemError`."""
+    with _PARSING:
+        return ast.parse(source)
+
+
 def check_source(source: str, max_bytes: int = MAX_SOURCE_BYTES) -> None:
     """Refuse text that a theory does not need: other imports, dunder names, files, invisible characters.
 
@@ -46,7 +56,7 @@ def check_source(source: str, max_bytes: int = MAX_SOURCE_BYTES) -> None:
                     f"line {number} of the source holds the invisible character U+{ord(character):04X}; remove it."
                 )
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else "the source"
         raise TheoryLintError(f"{where} does not parse: {getattr(error, 'msg', error)}.") from None
