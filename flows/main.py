@@ -127,7 +127,9 @@ def status(
             continue
         with trace:
             cycles = state.config.stop.cycles if state.config else 0
-            how = "concluded" if state.concluded else f"cycle {len(state.cycles) + 1} of at most {cycles}"
+            how = f"cycle {len(state.cycles) + 1} of at most {cycles}"
+            if len(state.cycles) >= cycles or (state.cycles and state.cycles[-1].record.stop):
+                how = "concluded" if state.concluded else f"concluding, {len(state.folds)} folds finished"
             console.print(
                 f"[bold]{escape(folder.name)}[/bold]  {how}  {len(state.collected)} experiments, "
                 f"{len(state.pool)} rivals, {trace.journal.head[0]} records"
