@@ -28,7 +28,7 @@ from flows.start import resume_run, run_study  # noqa: E402
 from traces.step import JOURNAL_FILE  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "studies.json"
-STUDIES = {"multiattribute-binary": (1, 2, 3), "multiattribute-cardinal": (1, 2, 3), "risky": (1,), "allais": (1,)}
+STUDIES = {"multiattribute-binary": (1, 2), "multiattribute-cardinal": (1, 2), "risky": (1,), "allais": (1,)}
 
 
 def carry_out(study: str, seed: int, data: Path, folder: Path) -> dict[str, object]:
