@@ -8,7 +8,7 @@ from flows.errors import FlowError
 from flows.record import CycleClosed, LeaderboardLine
 from flows.run import Run
 from theories.score import is_tie
-from theories.scoreboard import Scoreboard, prequential_advantage
+from theories.scoreboard import Scoreboard
 from traces.digest import Digest
 from traces.step import Recorded
 
@@ -81,12 +81,11 @@ def _stalled(run: Run) -> int:
 
 def _holds(run: Run, board: Scoreboard) -> bool:
     """Whether the leader beat every rival of other behaviour on predictions that were frozen before the data."""
-    scores = {key: item.record for key, item in run.state.scores.items()}
     leader = board.leader.theory
     others = [line.theory for line in board.standings[1:] if distance(run, leader, line.theory) >= DISTINCT]
 
     def beaten(other: Digest) -> bool:
-        found = prequential_advantage(leader, other, board.experiments, scores)
+        found = run.state.frozen_advantage(leader, other)
         return found is not None and found[0].value > 0 and not is_tie(found[0])
 
     return bool(others) and all(beaten(other) for other in others)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from experiments.design import design_from_json
 from experiments.errors import SourceError
 from experiments.preregistration import Preregistration
-from experiments.record import DesignChosen, Recruited, TrialsCollected
+from experiments.record import Recruited, TrialsCollected
 from experiments.task import Trials
 from flows.engine import task
 from flows.run import Run
 from theories.score import noise_ceiling
 from traces.digest import Digest
+from traces.inbox import Batch
 from traces.step import Recorded, StepContext
 
 
@@ -31,7 +32,7 @@ async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Reco
 
 @task(name="collect")
 async def collect(
-    run: Run, cycle: int, chosen: Recorded[DesignChosen], plan: Recorded[Preregistration], asked: Recorded[Recruited]
+    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[Recruited]
 ) -> Recorded[TrialsCollected]:
     """Take the batches that arrived for an experiment and write its trial table."""
     name = plan.record.experiment
@@ -48,7 +49,7 @@ async def collect(
                 f"experiment {name} has {len(parts)} batches in the inbox instead of one; look at it with sqlite3 "
                 f"{run.folder / 'inbox.sqlite'} and remove what does not belong there."
             )
-        ((_, trials),) = parts
+        trials = Trials.from_json(parts[0].json())
         ceiling = noise_ceiling(trials)
         return TrialsCollected(
             experiment=name,
@@ -69,9 +70,9 @@ async def collect(
         inputs=[plan.digest, asked.digest],
         position={"cycle": cycle, "experiment": name},
     )
-    for digest, _ in _arrived(run, name):
-        run.trace.inbox.mark_taken(digest)
-    run.source.mark_released(design_from_json(run.trace.artifacts.get_json(chosen.record.design)))
+    for batch in _arrived(run, name):
+        run.trace.inbox.mark_taken(batch.digest)
+    run.source.mark_released(design_from_json(run.trace.artifacts.get_json(plan.record.design)))
     return found
 
 
@@ -84,7 +85,6 @@ def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
     return recruitment.n_participants
 
 
-def _arrived(run: Run, experiment: str) -> list[tuple[Digest, Trials]]:
+def _arrived(run: Run, experiment: str) -> list[Batch]:
     """Batches of an experiment that wait in the inbox."""
-    waiting = [(batch.digest, Trials.from_json(batch.json())) for batch in run.trace.inbox.pending()]
-    return [(digest, trials) for digest, trials in waiting if trials.experiment == experiment]
+    return [batch for batch in run.trace.inbox.pending() if batch.json()["experiment"] == experiment]

@@ -16,7 +16,6 @@ from flows.engine import task
 from flows.record import Concluded, CrossValidated, ErrorOnTrials, TruthCompared
 from flows.run import Run
 from theories.score import Estimate, Evidence, UnitScores, is_tie, log_predictive, paired_difference
-from theories.scoreboard import prequential_advantage
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
@@ -83,7 +82,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
 async def conclude(run: Run) -> Recorded[Concluded]:
     """Say which theory leads, on what evidence, and by how much."""
     run.progress.stage(len(run.state.cycles), "verdict", "")
-    opened = await open_sealed(run)
+    opened = run.state.sealed
     truth = await compare_truth(run)
     inputs = [run.state.cycles[-1].digest]
     inputs += [item.digest for item in (opened, truth) if item is not None]
@@ -176,8 +175,7 @@ def _advantage(
     """The published rival that comes closest to the leader on the most trustworthy data there are, and by how much."""
     if not rivals:
         return None, None, "no published rival"
-    scores = {key: item.record for key, item in run.state.scores.items()}
-    frozen = {name: prequential_advantage(leader, name, list(run.state.collected), scores) for name in rivals}
+    frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
     if sealed:
         own = _learned_scores(run, leader, sealed)
         found = {name: paired_difference(own, _learned_scores(run, name, sealed)) for name in rivals}

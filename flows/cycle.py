@@ -37,7 +37,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed]:
             break
         plan = await preregister(run, cycle, chosen)
         asked = await recruit(run, cycle, plan)
-        await collect(run, cycle, chosen, plan, asked)
+        await collect(run, cycle, plan, asked)
         await score(run, cycle, list(run.state.theories))
         run.show_leaderboard()
     if not run.state.collected:

@@ -19,7 +19,6 @@ from experiments.task import Design, Offer
 from flows.engine import task
 from flows.run import Run
 from theories.score import Evidence, is_tie, learn_population
-from theories.scoreboard import prequential_advantage
 from theories.theory import Theory
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
@@ -223,9 +222,7 @@ def _plan(
 
 def _decided(run: Run, first: Digest, second: Digest) -> bool:
     """Whether frozen predictions have already told two theories apart."""
-    found = prequential_advantage(
-        first, second, list(run.state.collected), {key: item.record for key, item in run.state.scores.items()}
-    )
+    found = run.state.frozen_advantage(first, second)
     return found is not None and not is_tie(found[0])
 
 

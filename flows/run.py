@@ -63,14 +63,13 @@ class Run:
         config: CampaignConfig,
         source: ParticipantSource,
         *,
-        laboratory: Laboratory,
-        progress: Progress,
+        progress: Progress | None,
         hidden: Theory | None,
         data: Path | None,
-        n_workers: int = 2,
+        n_workers: int,
     ) -> None:
         self.folder, self.trace, self.config = folder, trace, config
-        self.source, self.laboratory, self.progress = source, laboratory, progress
+        self.source, self.laboratory, self.progress = source, Laboratory(n_workers), progress or SilentProgress()
         self.data, self.n_workers = data, n_workers
         self.domain: Domain = DOMAINS[config.domain]
         self.family: Family = FAMILIES[config.domain]
@@ -188,24 +187,14 @@ def create_run(
         EmptyDesignSpaceError: The study's space has no admissible trial.
         JournalError: The folder holds a run already or cannot be written.
     """
-    source, hidden = _participants(config, data, n_workers, sealed_rows)
+    source, hidden = _participants(config, data, sealed_rows)
     meta: dict[str, Any] = {
         "study": config.model_dump(mode="json"),
         "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
         "data": str(data.resolve()) if data else None,
     }
     trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
-    return Run(
-        folder,
-        trace,
-        config,
-        source,
-        laboratory=Laboratory(n_workers),
-        progress=progress or SilentProgress(),
-        hidden=hidden,
-        data=data,
-        n_workers=n_workers,
-    )
+    return Run(folder, trace, config, source, progress=progress, hidden=hidden, data=data, n_workers=n_workers)
 
 
 def open_run(folder: Path, *, data: Path | None = None, progress: Progress | None = None, n_workers: int = 2) -> Run:
@@ -215,28 +204,17 @@ def open_run(folder: Path, *, data: Path | None = None, progress: Progress | Non
         RunMissingError: There is no run.
         LockedError: Another process is writing it.
     """
-    if not has_run(folder):
-        raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
+    check_run(folder)
     trace = Trace.open(folder, RECORD_TYPES)
     try:
         meta = trace.journal.meta
         config = CampaignConfig.model_validate(meta["study"])
         where = data or (Path(meta["data"]) if meta.get("data") else None)
-        source, hidden = _participants(config, where, n_workers, meta.get("sealed_rows"))
+        source, hidden = _participants(config, where, meta.get("sealed_rows"))
     except BaseException:
         trace.close()
         raise
-    return Run(
-        folder,
-        trace,
-        config,
-        source,
-        laboratory=Laboratory(n_workers),
-        progress=progress or SilentProgress(),
-        hidden=hidden,
-        data=where,
-        n_workers=n_workers,
-    )
+    return Run(folder, trace, config, source, progress=progress, hidden=hidden, data=where, n_workers=n_workers)
 
 
 def read_state(folder: Path) -> tuple[RunState, Trace]:
@@ -247,8 +225,7 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     Raises:
         RunMissingError: There is no run.
     """
-    if not has_run(folder):
-        raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
+    check_run(folder)
     trace = Trace.open(folder, RECORD_TYPES, read_only=True)
     events = list(trace.journal.events())
     validity = Validity(events, roots=trace.artifacts.has)
@@ -296,6 +273,12 @@ def has_run(folder: Path) -> bool:
     return journal.exists() and journal.stat().st_size > 0
 
 
+def check_run(folder: Path) -> None:
+    """Raise `RunMissingError` unless `has_run`."""
+    if not has_run(folder):
+        raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
+
+
 def started(config: CampaignConfig) -> CampaignStarted:
     """The first record of a run."""
     versions = {name: version(name) for name in ("numpy", "scipy", "pydantic")}
@@ -333,7 +316,7 @@ def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, .
 
 
 def _participants(
-    config: CampaignConfig, data: Path | None, n_workers: int, sealed_rows: Mapping[str, Sequence[int]] | None
+    config: CampaignConfig, data: Path | None, sealed_rows: Mapping[str, Sequence[int]] | None
 ) -> tuple[ParticipantSource, Theory | None]:
     if config.participants.source == "archival":
         trials = archive_trials(config, data)

@@ -14,7 +14,8 @@ from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
 from memory.library import Library, Pitfall
 from theories.record import Diagnosis, SearchFinished, TheoryAdmitted, TheoryChecked, TheoryFailed, TheoryScored
-from theories.scoreboard import Scoreboard, scoreboard
+from theories.score import Estimate
+from theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
 from traces.digest import Digest
 from traces.step import Recorded
 
@@ -65,6 +66,11 @@ class RunState:
             {key: item.record for key, item in self.scores.items()},
             {name: item.record.ceiling for name, item in self.collected.items()},
         )
+
+    def frozen_advantage(self, first: Digest, second: Digest) -> tuple[Estimate, int] | None:
+        """`prequential_advantage` of one theory over another on all experiments so far."""
+        scores = {key: item.record for key, item in self.scores.items()}
+        return prequential_advantage(first, second, list(self.collected), scores)
 
     @property
     def seeds(self) -> list[Digest]:
