@@ -8,9 +8,10 @@ from flows.arbitrate import arbitrate
 from flows.close import close_cycle
 from flows.collect import collect, recruit
 from flows.consolidate import consolidate
-from flows.design import design, preregister
+from flows.design import design
 from flows.engine import flow
 from flows.judge import judge
+from flows.preregister import preregister
 from flows.record import CycleClosed
 from flows.revise import revise
 from flows.run import Run

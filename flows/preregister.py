@@ -1,0 +1,70 @@
+"""Stage: freeze what every rival predicts, the exclusion rules and the analysis, before anybody is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.design import design_from_json
+from experiments.preregistration import Preregistration, summarise_design
+from experiments.record import DesignChosen
+from flows.design import learned_weights
+from flows.engine import task
+from flows.run import Run
+from traces.step import Recorded, StepContext
+
+Array = NDArray[Any]
+
+
+@task(name="preregister")
+async def preregister(run: Run, cycle: int, chosen: Recorded[DesignChosen]) -> Recorded[Preregistration]:
+    """Freeze every rival's predictions for every trial, the exclusion rules and the analysis."""
+    run.progress.stage(cycle, "preregister", chosen.record.experiment)
+    inputs = [chosen.digest, *(item.digest for item in run.state.pool.values())]
+    inputs += [item.digest for item in run.state.collected.values()]
+    return await run.step(
+        "preregister",
+        lambda context: freeze_predictions(run, context, chosen.record),
+        returns=Preregistration,
+        inputs=inputs,
+        position={"cycle": cycle, "experiment": chosen.record.experiment},
+    )
+
+
+def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> Preregistration:
+    """Freeze proportions with 95% intervals, and the learned populations, of all theories in the pool."""
+    plan = design_from_json(context.artifacts.get_json(chosen.design))
+    names = list(run.state.pool)
+    theories = [run.theory(name) for name in names]
+    n_draws = run.config.theories.draws
+    weights = learned_weights(run, theories, n_draws)
+    answers = run.laboratory.answers_of(theories, [plan.stimuli], n_draws)
+    arrays: dict[str, Array] = {}
+    for name, log_weights, (answer,) in zip(names, weights, answers, strict=True):
+        own = np.exp(log_weights)
+        mean = np.einsum("d,dto->to", own, answer)[:, -1]
+        standard_error = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / plan.n_participants)
+        arrays[f"{name}:log_weights"] = log_weights
+        arrays[f"{name}:proportions"] = np.stack([mean, mean - 2 * standard_error, mean + 2 * standard_error]).clip(
+            0, 1
+        )
+    return Preregistration(
+        experiment=chosen.experiment,
+        design=chosen.design,
+        design_summary=summarise_design(plan),
+        rivals={name: run.state.name(name) for name in names},
+        predictions=context.artifacts.put_arrays(arrays),
+        n_draws=n_draws,
+        n_participants=plan.n_participants,
+        exclusion_rules=(),
+        powers=chosen.powers,
+        analysis=(
+            "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
+            "over the population of parameters frozen here; this decides what counts as a test. Its declared "
+            "population is scored beside it and ranks the theories for the search. Theories closer than two paired "
+            "standard errors, clustered by participant, are tied."
+        ),
+        stopping_rule=f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
+    )
