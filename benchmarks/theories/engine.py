@@ -170,8 +170,9 @@ def growth(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     """How processor seconds grow with answers.
 
     Returns:
-        Exponent by least squares on logarithms, with a 95% interval; fixed cost and cost per million answers by
-        weighted least squares on the numbers themselves.
+        Fixed cost and cost per million answers by weighted least squares (errors are a share of the time), the largest
+        departure from that line as a share of the time, and for comparison the exponent by least squares on logarithms,
+        with a 95% interval, which a fixed cost pulls below 1.
     """
     n, seconds = (np.array([row[name] for row in rows]) for name in ("n_responses", "processor_s"))
     x, y = np.log(n) - np.log(n).mean(), np.log(seconds)
@@ -180,15 +181,15 @@ def growth(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     free = len(rows) - 2
     error = float(np.sqrt((residual**2).sum() / free / (x**2).sum())) if free > 0 else float("nan")
     half = float(student.ppf(0.975, free)) * error if free > 0 else float("nan")
-    weights = 1 / seconds  # errors are a share of the time
     design = np.stack([np.ones(len(n)), n / 1e6], axis=1)
-    fixed, per_million = np.linalg.lstsq(design * weights[:, None], seconds * weights, rcond=None)[0]
+    line = np.linalg.lstsq(design / seconds[:, None], np.ones(len(n)), rcond=None)[0]
     return {
+        "fixed_s": float(line[0]),
+        "s_per_million": float(line[1]),
+        "largest_departure": float(np.abs(design @ line / seconds - 1).max()),
         "exponent": slope,
         "low": slope - half,
         "high": slope + half,
-        "fixed_s": float(fixed),
-        "s_per_million": float(per_million),
     }
 
 
