@@ -2,7 +2,8 @@
 
     python benchmarks/theories/discovery.py      # resumes where it stopped; benchmarks/results/theories/discovery.json
 
-Hidden rules are theories of their own, written for this purpose in `RULES`, each followed by simulated people without
+Hidden rules are theories of their own, written for this purpose in `RULES` and, by someone who had not read what the
+search has to offer, in `benchmarks.theories.outside_rules`, each followed by simulated people without
 noise of their own beyond what the rule says. The measure is the mean squared error of choice proportions against the
 rule over the whole space (or eight schedules, or 20,000 sampled trials), with declared lapses set to 0: of the one
 theory that is named at the end, and of the best theory in the pool, whose difference is what choosing cost. Rules that
@@ -20,7 +21,6 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.theories import outside_rules  # noqa: E402
+from benchmarks.theories.rule import Rule  # noqa: E402
 from flows.config import parse_study  # noqa: E402
 from flows.run import read_state  # noqa: E402
 from flows.start import run_study  # noqa: E402
@@ -45,36 +47,6 @@ SEEDS = {
 }
 """First rivals; the search may use all of the domain's mechanisms."""
 SPACES = {"multiattribute": CARDINAL, "risky": {}, "intertemporal": {}, "learning": {"task": "reversal", "n_steps": 60}}
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A hidden rule as the body of a theory without parameters."""
-
-    domain: str
-    claim: str
-    body: str
-    space: dict[str, Any] | None = None
-    history: bool = False
-    """Whether ``last``, the side chosen last as -1, 0 or 1, is used."""
-    source: str = ""
-    """The whole theory, where the body is not enough."""
-
-    @property
-    def program(self) -> str:
-        """As a theory."""
-        if self.source:
-            return f'"""Hidden: {self.claim}."""\nPARAMETERS = {{}}\n\n\n{self.source}'
-        body = "\n".join(f"    {line}" for line in self.body.strip().splitlines())
-        head = f'"""Hidden: {self.claim}."""\nPARAMETERS = {{}}\n\n\n'
-        if not self.history:
-            return f"{head}def choose(parameters, trials, xp):\n{body}\n"
-        return (
-            f'{head}def start(parameters, trials, xp):\n    return {{"last": xp.zeros((1, 1))}}\n\n\n'
-            f'def choose(parameters, trials, xp, state):\n    last = state["last"]\n{body}\n\n\n'
-            "def learn(parameters, trials, xp, state, response, feedback):\n"
-            '    return {"last": response[..., 1] - response[..., 0]}\n'
-        )
 
 
 RATINGS = 'a, b = trials["ratings"][:, 0], trials["ratings"][:, 1]\n'
@@ -203,11 +175,13 @@ def learn(parameters, trials, xp, state, response, feedback):
 """,
     ),
 }
+ALL = {**RULES, **outside_rules.RULES}
+SETS = {"unnamed": tuple(RULES), "development": outside_rules.DEVELOPMENT, "held_out": outside_rules.HELD_OUT}
 
 
 def study(name: str, seed: int) -> dict[str, Any]:
     """The campaign for one rule: the demonstration's design, with everything to be found out."""
-    rule = RULES[name]
+    rule = ALL[name]
     sequential = rule.domain == "learning"
     return {
         "name": "discovery",
@@ -234,11 +208,13 @@ def cell(name: str, seed: int) -> dict[str, Any]:
     return {
         "commit": provenance()["commit"],
         "rule": name,
-        "domain": RULES[name].domain,
+        "set": next(label for label, names in SETS.items() if name in names),
+        "domain": ALL[name].domain,
         "seed": seed,
         "leader": state.theories[verdict.leader].record.name,
         "author": state.theories[verdict.leader].record.author,
         "named": truth.corrected[verdict.leader],
+        "named_with_lapses": truth.uncorrected[verdict.leader],
         "named_on_pool_sample": truth.pool[verdict.leader],
         "best_in_pool": min(truth.pool.values()),
         "seeds": min(truth.pool[name] for name in state.seeds),
@@ -259,10 +235,11 @@ def table(cells: list[dict[str, Any]]) -> str:
             f"{item['rule']:26s} {item['named']:9.5f}   {item['best_in_pool']:9.5f}      {item['seeds']:9.5f}      "
             f"{' / '.join(repeats)}"
         )
-    for domain in dict.fromkeys(item["domain"] for item in cells):
-        named = np.array([item["named"] for item in cells if item["domain"] == domain])
-        spread = named.std(ddof=1) / np.sqrt(len(named)) if len(named) > 1 else float("nan")
-        lines.append(f"{domain}: named {named.mean():.5f} ± {spread:.5f} (n={len(named)})")
+    for key in ("domain", "set"):
+        for value in dict.fromkeys(item[key] for item in cells):
+            named = np.array([item["named"] for item in cells if item[key] == value])
+            spread = named.std(ddof=1) / np.sqrt(len(named)) if len(named) > 1 else float("nan")
+            lines.append(f"{value}: named {named.mean():.5f} ± {spread:.5f} (n={len(named)})")
     return "\n".join(lines)
 
 
@@ -271,17 +248,18 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--workers", type=int, default=2)
-    options.add_argument("--rules", nargs="*", default=list(RULES))
+    options.add_argument("--rules", nargs="*", default=list(SETS), help="names of rules, or of sets of them")
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
+    names = [name for item in chosen.rules for name in SETS.get(item, (item,))]
     done = json.loads(chosen.out.read_text())["cells"] if chosen.out.exists() else []
     have = {(item["rule"], item["seed"]) for item in done}
-    todo = [(name, seed) for seed in range(1, chosen.seeds + 1) for name in chosen.rules if (name, seed) not in have]
+    todo = [(name, seed) for seed in range(1, chosen.seeds + 1) for name in names if (name, seed) not in have]
     with ProcessPoolExecutor(chosen.workers) as pool:
         for future in as_completed([pool.submit(cell, *item) for item in todo]):
             done.append(future.result())
             print(done[-1], flush=True)
-            done.sort(key=lambda item: (list(RULES).index(item["rule"]), item["seed"]))
+            done.sort(key=lambda item: (list(ALL).index(item["rule"]), item["seed"]))
             chosen.out.parent.mkdir(parents=True, exist_ok=True)
             chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
     print(table(done))
