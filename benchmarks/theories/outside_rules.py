@@ -128,7 +128,7 @@ def learn(parameters, trials, xp, state, response, feedback):
     ),
     "chance of enough": Rule(
         "risky",
-        "people want at least 5: they take the gamble that is likelier by a fifth to pay it, else the larger best outcome",
+        "people want at least 5 and take what is likelier by a fifth to pay it, else the larger best outcome",
         GAMBLES + "enough = (q * (x >= 5)).sum(axis=-1)\ngap = enough[:, 1] - enough[:, 0]\n"
         "lead = xp.where(xp.abs(gap) > 0.2, gap, most[:, 1] - most[:, 0])\n" + FOLLOW + NOISY,
         parameters=lapse(0.05),
@@ -140,7 +140,7 @@ def learn(parameters, trials, xp, state, response, feedback):
     ),
     "dreamers and calculators": Rule(
         "risky",
-        "three in five people take the larger best outcome, the others the larger mean after a third of the range is off",
+        "three in five people take the larger best outcome, the others the larger mean less a third of the range",
         GAMBLES + "dream = xp.sign(most[:, 1] - most[:, 0])\ncareful = mean - (most - least) / 3\n"
         "careful = xp.sign(careful[:, 1] - careful[:, 0])\n"
         'lead = xp.where(parameters["kind"] < 0.6, dream[None], careful[None])\n'
