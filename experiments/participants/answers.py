@@ -1,0 +1,143 @@
+"""What one person did in one experiment, as a collector hands it over, and the pseudonym it is filed under."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from experiments.errors import TrialsError
+from traces.digest import canonical_json
+
+Status = Literal["completed", "partial", "returned", "timed_out", "screened_out"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True)
+class PersonAnswers:
+    """What one person did in one experiment, as a collector leaves it in the inbox: one batch a person.
+
+    Raises:
+        TrialsError: The parts do not fit each other, or a number cannot be what it is said to be.
+    """
+
+    experiment: str
+    person: str
+    """Keyed pseudonym (hexadecimal); never an identifier of a recruitment service."""
+    status: Status
+    trial: tuple[int, ...]
+    """Rows of the design's stimuli in the order shown."""
+    response: tuple[int, ...]
+    """Place of the option chosen, 0-based, as in the design."""
+    response_time_ms: tuple[float, ...]
+    """One for each response; empty where times are not known."""
+    feedback: Mapping[str, tuple[float, ...]]
+    """What followed each answer, where something did."""
+    checks: tuple[bool, ...]
+    """Attention checks, passed or not, in order."""
+    comprehension_attempts: int
+    consent: str
+    """Digest of the consent text that was agreed to; empty when not asked."""
+    language: str
+    """Of the page, for example ``en``."""
+    source: str
+    """Who collected: ``web``, ``prolific``, ``file``, ``language_model``, ..."""
+
+    def __post_init__(self) -> None:
+        n_answers = len(self.trial)
+        columns = {"response": self.response, **{f"feedback {name!r}": row for name, row in self.feedback.items()}}
+        if self.response_time_ms:
+            columns["response_time_ms"] = self.response_time_ms
+        for name, column in columns.items():
+            if len(column) != n_answers:
+                self._refuse(f"has {n_answers} trials and {len(column)} entries of {name}; give one for each trial")
+        if not self.experiment or not self.person:
+            self._refuse("names no experiment or no person; give both")
+        if self.status not in STATUSES:
+            self._refuse(f"has the status {self.status!r}; give one of {', '.join(STATUSES)}")
+        if any(row < 0 for row in (*self.trial, *self.response)) or self.comprehension_attempts < 0:
+            self._refuse("holds a negative trial, response or number of attempts; count from 0")
+        if any(not math.isfinite(value) or value < 0 for value in self.response_time_ms):
+            self._refuse("holds a response time that is negative or no number; give milliseconds, or no times at all")
+        if any(not math.isfinite(value) for column in self.feedback.values() for value in column):
+            self._refuse("holds feedback that is no finite number; give what followed each answer")
+
+    def _refuse(self, words: str) -> None:
+        raise TrialsError(f"{self.experiment}: person {self.person[:12]!r} {words}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, for the inbox and for artifacts."""
+        value = {field.name: getattr(self, field.name) for field in fields(self)}
+        lists = {name: list(column) for name, column in value.items() if isinstance(column, tuple)}
+        return value | lists | {"feedback": {name: list(column) for name, column in sorted(self.feedback.items())}}
+
+    @classmethod
+    def from_json(cls, value: Any) -> PersonAnswers:
+        """Inverse of `to_json`, strict: every key, no other, each of its own type.
+
+        Raises:
+            TrialsError: Something is missing, unknown or of another type; the message names it.
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(value, Mapping):
+            raise TrialsError(f"a person's answers are a JSON object, not {type(value).__name__}.")
+        problems = [
+            *(f"lacks {name!r}" for name in sorted(names - set(value))),
+            *(f"has an unknown key {name!r}" for name in sorted(set(map(str, value)) - names)),
+        ]
+        if problems:
+            raise TrialsError(f"a person's answers {problems[0]}; the keys are {', '.join(sorted(names))}.")
+        if not isinstance(value["feedback"], Mapping):
+            raise TrialsError("a person's answers: 'feedback' is an object of lists, by name.")
+        return cls(
+            **{name: _typed(name, value[name], str) for name in _TEXTS},
+            status=_typed("status", value["status"], str),
+            trial=_column("trial", value["trial"], int),
+            response=_column("response", value["response"], int),
+            response_time_ms=_column("response_time_ms", value["response_time_ms"], float),
+            feedback={
+                str(name): _column(f"feedback {name!r}", column, float) for name, column in value["feedback"].items()
+            },
+            checks=_column("checks", value["checks"], bool),
+            comprehension_attempts=_typed("comprehension_attempts", value["comprehension_attempts"], int),
+        )
+
+
+_TEXTS = ("experiment", "person", "consent", "language", "source")
+
+
+def _typed(name: str, value: Any, kind: type) -> Any:
+    fits = type(value) in (int, float) if kind is float else type(value) is kind  # True is no number here
+    if not fits:
+        raise TrialsError(f"a person's answers: {name} holds {value!r}; give {_WORDS[kind]}.")
+    return kind(value)
+
+
+_WORDS = {str: "text", int: "whole numbers", float: "numbers", bool: "true or false"}
+
+
+def _column(name: str, value: Any, kind: type) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise TrialsError(f"a person's answers: {name!r} is a list, not {type(value).__name__}.")
+    return tuple(_typed(repr(name), item, kind) for item in value)
+
+
+def pseudonym(key: bytes, *parts: str) -> str:
+    """Name of a person that only the holder of ``key`` can find again: HMAC-SHA-256 of ``parts``, hexadecimal.
+
+    Args:
+        key: 32 random bytes, kept beside the run and never in it.
+        parts: What identifies the person, such as the recruitment service and its identifier.
+
+    Raises:
+        ValueError: The key is short enough to be guessed.
+
+    References:
+        Krawczyk, Bellare & Canetti (1997), HMAC: Keyed-hashing for message authentication, RFC 2104.
+    """
+    if len(key) < 32:
+        raise ValueError(f"the key of pseudonyms has {len(key)} bytes; make one of 32 random bytes.")
+    return hmac.new(key, canonical_json(list(parts)), hashlib.sha256).hexdigest()
