@@ -2,14 +2,18 @@
 
 A theory enters as its probabilities alone, ``(n_draws, n_trials, n_options)``: each draw of its parameters is one kind
 of person. The answers of one participant hang together through that person's parameters, so the worth of a trial
-depends on what was asked before; people are simulated to account for it.
+depends on what was asked before. All ways in which the trials chosen so far can be answered are therefore kept, each
+with what it says about theories and people; what a trial adds is then exact over the draws. When the ways become too
+many, a few that stand for all are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import isnan, lgamma
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import comb, isnan, lgamma
 from typing import Any
 
 import numpy as np
@@ -17,13 +21,19 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from experiments.errors import DesignError
-from experiments.task import Design, Stimuli
+from experiments.task import Design, Domain, Stimuli, identities
 
 Array = NDArray[np.float64]
 TINY = 1e-12
 """Smallest probability that an answer is given, as in the scores."""
 _BLOCK = 1024
 """Candidates at a time, so that what is computed about them stays in the processor's cache."""
+MOST_WAYS = 256
+"""Ways of answering that a search keeps: all of them up to eight trials with two answers."""
+
+
+MOST_EXACT = 4096
+"""Ways of answering a batch that are enumerated for its information."""
 
 
 class ShapeError(DesignError):
@@ -70,15 +80,23 @@ class Selection:
     """``(n_trials,)`` expected information gain at the moment of selection, in nats; NaN for random trials."""
     random_rows: tuple[int, ...]
     """Positions within ``rows`` that were drawn at random, as `Design.random_coverage` holds them."""
+    n_proved: int = 0
+    """Trials chosen for their information of which it is proved that no other candidate added more per cost."""
+
+    @property
+    def total(self) -> float:
+        """Information of all trials chosen for it together, in nats."""
+        return float(np.nansum(self.information))
 
 
 @dataclass(frozen=True)
 class Information:
-    """Expected information gain of a set of trials, by simulation."""
+    """Expected information gain of a set of trials."""
 
     value: float
     """Nats, between 0 and the entropy of the prior."""
     standard_error: float
+    """Of the simulation; 0 where the value is exact over the draws."""
 
 
 def choose_trials(
@@ -87,29 +105,51 @@ def choose_trials(
     *,
     n_trials: int,
     rng: np.random.Generator,
-    n_people: int = 64,
     random_share: float = 0.25,
     repetitions: int = 1,
     log_weights: Sequence[Array] | None = None,
+    costs: Array | None = None,
+    budget: float = float("inf"),
+    n_ways: int = MOST_WAYS,
+    lazy: bool = True,
 ) -> Selection:
     """Greedy batch of trials by conditional expected information about which theory is right.
 
     Each step adds the trial with the largest mutual information between theory and a participant's next answers, given
-    that participant's answers so far, averaged over simulated people. The random trials are drawn from the rest.
+    that participant's answers so far, for its cost. This is exact over the draws as long as the chosen trials can be
+    answered in at most ``n_ways`` ways; beyond, ``n_ways`` of them are kept with weights that leave every expectation
+    unbiased. The random trials are drawn from the rest. Where costs differ, the batch by information per cost is
+    compared with that by information alone, and the more informative one is returned.
+
+    What a trial adds about the theory, unlike what it adds about theory and person together, need not fall as trials
+    are added: two answers can say what neither says alone. The latter bounds the former, is known from any earlier step
+    and only falls; candidates that cannot win by this bound are passed over, which changes nothing. Once ways are
+    dropped, a ``lazy`` search also passes over candidates that added less, when last looked at, than the best one adds
+    now. That is exact where gains only fall, as they do when people of one theory are alike, and is a heuristic
+    otherwise; `Selection.n_proved` counts the steps to which it made no difference.
 
     Args:
         probabilities: Per theory ``(n_draws, n_candidates, n_options)``.
-        log_prior: ``(n_theories,)`` log p(theory), normalised.
-        n_trials: Distinct trials to choose.
-        rng: Source of the people, their answers and the random trials.
-        n_people: Simulated people per theory.
-        random_share: Share of the trials drawn at random, for surprises outside all theories.
+        log_prior: ``(n_theories,)`` log p(theory), normalised; see `pair_prior` for two theories alone.
+        n_trials: Distinct trials to choose; fewer where the budget ends before.
+        rng: Decides which ways are kept, and the random trials.
+        random_share: Share of the trials, and of the budget, for trials drawn at random, for surprises outside all
+            theories.
         repetitions: Presentations of each trial; its information is that of all of them together.
         log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
+        costs: ``(n_candidates,)`` of asking each trial, repetitions included; all 1 when None.
+        budget: Most that all trials together may cost.
+        n_ways: Ways of answering that are kept.
+        lazy: Whether candidates may be passed over by what they added earlier.
 
     Raises:
         ShapeError: The arrays disagree on ``n_theories`` or ``n_candidates``.
-        DesignError: There are fewer candidates than trials, or the settings make no sense.
+        DesignError: There are fewer candidates than trials, the budget pays for none, or the settings make no sense.
+
+    References:
+        Krause & Guestrin (2005), UAI 21, 324-331 (greedy choice of observations); Minoux (1978), Optimization
+        Techniques, 234-243 (lazy evaluation); Leskovec et al. (2007), KDD 13, 420-429 (costs); Fearnhead & Clifford
+        (2003), Journal of the Royal Statistical Society B 65(4), 887-899 (which ways are kept).
     """
     weights = check_rivals(probabilities, log_weights, log_prior=log_prior)
     n_candidates = probabilities[0].shape[1]
@@ -118,29 +158,59 @@ def choose_trials(
             f"{n_trials} trials were asked for and the design space offers {n_candidates}. "
             "Ask for fewer trials, or widen the space."
         )
-    if not 0 <= random_share <= 1 or repetitions < 1 or n_people < 1:
+    if not 0 <= random_share <= 1 or repetitions < 1 or n_ways < 1:
         raise DesignError(
-            f"random_share={random_share}, repetitions={repetitions}, n_people={n_people}: "
+            f"random_share={random_share}, repetitions={repetitions}, n_ways={n_ways}: "
             "the share lies between 0 and 1, the others are at least 1."
         )
+    price = np.ones(n_candidates) if costs is None else np.asarray(costs, dtype=np.float64)
+    if price.shape != (n_candidates,) or not (price > 0).all():
+        raise DesignError(f"costs are {n_candidates} numbers above 0, one for each candidate.")
+    if price.min() > budget:
+        raise DesignError(
+            f"the cheapest of {n_candidates} trials costs {price.min():g}, more than the budget of {budget:g} for one "
+            "person. Allow more, or ask for fewer repetitions."
+        )
     n_greedy = n_trials - round(random_share * n_trials)
-    outcomes = [outcome_probabilities(np.asarray(p), repetitions) for p in probabilities]
-    people = _SimulatedPeople.draw(outcomes, log_prior, weights, n_people, rng)
-    chosen: list[int] = []
-    information: list[float] = []
-    for _ in range(n_greedy):
-        gain = people.gain()
-        gain[chosen] = -np.inf
-        chosen.append(int(np.argmax(gain)))
-        information.append(max(float(gain[chosen[-1]]), 0.0))
-        people.answer(chosen[-1], rng)
-    rest = np.setdiff1d(np.arange(n_candidates), chosen)
-    random = rng.choice(rest, size=n_trials - n_greedy, replace=False).tolist()
-    return Selection(
-        rows=(*chosen, *random),
-        information=(*information, *[float("nan")] * len(random)),
-        random_rows=tuple(range(n_greedy, n_trials)),
+    funds = budget if n_greedy == n_trials else (1 - random_share) * budget
+    search = _Search.prepare(probabilities, log_prior, weights, repetitions)
+    batches = [search.choose(n_greedy, price, funds, rng, n_ways, lazy)]
+    if (price != price[0]).any():
+        batches.append(search.choose(n_greedy, price, funds, rng, n_ways, lazy, per_cost=False))
+    best = max(batches, key=lambda batch: batch.total)
+    left = budget - price[list(best.rows)].sum()
+    rest = rng.permutation(np.setdiff1d(np.arange(n_candidates), best.rows))
+    random: list[int] = []
+    for row in rest.tolist() if n_trials > n_greedy else ():
+        if price[row] <= left:
+            random.append(row)
+            left -= price[row]
+        if len(random) == n_trials - n_greedy:
+            break
+    return replace(
+        best,
+        rows=(*best.rows, *random),
+        information=(*best.information, *[float("nan")] * len(random)),
+        random_rows=tuple(range(len(best.rows), len(best.rows) + len(random))),
     )
+
+
+def pair_prior(n_theories: int, pair: tuple[int, int]) -> Array:
+    """``(n_theories,)`` log prior under which only two of the theories count, at even odds."""
+    log_prior = np.full(n_theories, -np.inf)
+    log_prior[list(pair)] = -np.log(2)
+    return log_prior
+
+
+def both_sides(first: Array, second: Array) -> Array:
+    """Probability of every pair of answers to two presentations of a trial, ``(n_draws, n_trials, n * m)``.
+
+    Args:
+        first: ``(n_draws, n_trials, n)`` of the answers to a trial, or of the ways its repetitions are answered.
+        second: ``(n_draws, n_trials, m)`` likewise with the options on the other sides.
+    """
+    joint = np.asarray(first)[..., :, None] * np.asarray(second)[..., None, :]
+    return joint.reshape(*joint.shape[:2], -1)
 
 
 def information_of_batch(
@@ -154,7 +224,8 @@ def information_of_batch(
 ) -> Information:
     """Mutual information between theory and one participant's answers to all of the trials.
 
-    The mean, over simulated people, of the divergence of their posterior over theories from the prior.
+    Exact over the draws where the trials can be answered in at most `MOST_EXACT` ways; beyond, the mean, over simulated
+    people, of the divergence of their posterior over theories from the prior.
 
     Args:
         probabilities: Per theory ``(n_draws, n_trials, n_options)``, for the trials of the batch alone.
@@ -169,6 +240,13 @@ def information_of_batch(
     """
     weights = check_rivals(probabilities, log_weights, log_prior=log_prior)
     prior = np.exp(log_prior)
+    n_trials, n_options = probabilities[0].shape[1:]
+    if comb(repetitions + n_options - 1, repetitions) ** n_trials <= MOST_EXACT:
+        answered = [
+            _all_ways(outcome_probabilities(p, repetitions), w) for p, w in zip(probabilities, weights, strict=True)
+        ]
+        within = sum(share * entr(own).sum() for share, own in zip(prior, answered, strict=True))
+        return Information(max(float(entr(prior @ np.stack(answered)).sum() - within), 0.0), 0.0)
     value, variance = 0.0, 0.0
     for t in np.flatnonzero(prior).tolist():
         counts = simulate_counts(probabilities[t], n_people, repetitions, rng, weights[t])
@@ -177,6 +255,14 @@ def information_of_batch(
         value += prior[t] * divergence.mean()
         variance += prior[t] ** 2 * divergence.var(ddof=1) / n_people
     return Information(float(value), float(np.sqrt(variance)))
+
+
+def _all_ways(outcomes: Array, weights: Array) -> Array:
+    """``(n_outcomes ** n_trials,)`` probability of each way to answer all trials, over a theory's draws."""
+    likelihood = weights[None]
+    for trial in range(outcomes.shape[1]):
+        likelihood = (likelihood[:, None] * outcomes[:, trial].T).reshape(-1, len(weights))
+    return np.asarray(likelihood.sum(axis=1))
 
 
 def information_of_people(log_predictive: Array, log_prior: Array) -> Information:
@@ -277,77 +363,300 @@ def _shared_out(total: int, n_options: int) -> list[tuple[int, ...]]:
 
 
 @dataclass
-class _SimulatedPeople:
-    """People of every theory in the middle of an experiment, and what each theory's draws make of their answers."""
+class _Ways:
+    """Ways in which one participant can have answered the trials so far, and what each says."""
 
-    outcomes: list[NDArray[np.float32]]
-    """Per theory ``(n_outcomes, n_draws, n_candidates)``."""
     share: Array
-    """``(n_people,)`` weight of each person in an average, by the prior of the theory that made them."""
-    log_prior: Array
-    own: list[tuple[int, NDArray[np.int64]]]
-    """Per block of people the theory that made them and their draws."""
-    log_weight: list[Array]
-    """Per theory ``(n_people, n_draws)``: log of a draw's weight times the likelihood of the person's answers."""
+    """``(n_ways,)`` probability of each way, or the weight with which a kept one stands for others; sums to 1."""
+    posterior: Array
+    """``(n_ways, n_theories)`` of the theories, after these answers."""
+    people: list[Array]
+    """Per theory ``(n_ways, n_draws)`` probability of each draw, were the theory true."""
 
     @classmethod
-    def draw(
-        cls,
-        outcomes: Sequence[Array],
-        log_prior: Array,
-        weights: Sequence[Array],
-        n_people: int,
-        rng: np.random.Generator,
-    ) -> _SimulatedPeople:
-        real = np.flatnonzero(np.exp(log_prior))
-        own = [(t, rng.choice(len(weights[t]), size=n_people, p=weights[t])) for t in real.tolist()]
-        return cls(
-            outcomes=[np.ascontiguousarray(np.moveaxis(p, -1, 0), dtype=np.float32) for p in outcomes],
-            share=np.repeat(np.exp(log_prior)[real] / n_people, n_people),
-            log_prior=np.asarray(log_prior, dtype=np.float64),
-            own=own,
-            log_weight=[np.tile(np.log(np.maximum(w, 1e-300)), (len(own) * n_people, 1)) for w in weights],
-        )
+    def unasked(cls, prior: Array, weights: Sequence[Array]) -> _Ways:
+        """Before the first trial there is one way."""
+        return cls(np.ones(1), prior[None], [np.asarray(w)[None] for w in weights])
 
-    def gain(self) -> Array:
-        """``(n_candidates,)`` mean over people of the information in their next answer, in nats.
+    @classmethod
+    def of_people(cls, log_weights: Sequence[Array], prior: Array) -> _Ways:
+        """Of simulated people, each of equal weight.
 
-        In single precision: two rounded entropies differ by less than 1e-6 nats, far below the noise of the people.
+        Args:
+            log_weights: Per theory ``(n_people, n_draws)`` log of a draw's weight times the likelihood of the answers.
+            prior: ``(n_theories,)``.
         """
-        highest = [w.max(axis=1, keepdims=True) for w in self.log_weight]
-        weights = [np.exp(w - h) for w, h in zip(self.log_weight, highest, strict=True)]
-        totals = [w.sum(axis=1, keepdims=True) for w in weights]
-        log_evidence = np.concatenate([h + np.log(s) for h, s in zip(highest, totals, strict=True)], axis=1)
-        posterior = _softmax(log_evidence + self.log_prior, axis=1).astype(np.float32)
-        draw_weights = [(w / total).astype(np.float32) for w, total in zip(weights, totals, strict=True)]
-        share = self.share.astype(np.float32)
-        n_outcomes, _, n_candidates = self.outcomes[0].shape
-        information = np.zeros(n_candidates)
-        for start in range(0, n_candidates, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            for k in range(n_outcomes):
-                marginal: NDArray[np.float32] | None = None
-                for t, outcomes in enumerate(self.outcomes):
-                    predictive = draw_weights[t] @ outcomes[k, :, block]
-                    information[block] -= (share * posterior[:, t]) @ _entropy_terms(predictive)
-                    predictive *= posterior[:, t, None]
-                    marginal = predictive if marginal is None else np.add(marginal, predictive, out=marginal)
-                if marginal is not None:
-                    information[block] += share @ _entropy_terms(marginal)
-        return information
+        highest = [w.max(axis=1, keepdims=True) for w in log_weights]
+        people = [np.exp(w - h) for w, h in zip(log_weights, highest, strict=True)]
+        totals = [own.sum(axis=1, keepdims=True) for own in people]
+        log_evidence = np.concatenate([h + np.log(total) for h, total in zip(highest, totals, strict=True)], axis=1)
+        posterior = _softmax(log_evidence + np.log(np.maximum(prior, 1e-300)), axis=1)
+        people = [own / total for own, total in zip(people, totals, strict=True)]
+        return cls(np.full(len(posterior), 1 / len(posterior)), posterior, people)
 
-    def answer(self, candidate: int, rng: np.random.Generator) -> None:
-        """Let everybody answer one trial."""
-        p = np.concatenate([self.outcomes[t][:, draws, candidate].T for t, draws in self.own]).astype(np.float64)
-        cumulative = np.cumsum(p, axis=1)
-        answers = (rng.random((len(p), 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(axis=1)
-        for log_weight, outcomes in zip(self.log_weight, self.outcomes, strict=True):
-            log_weight += np.log(np.maximum(outcomes[:, :, candidate].astype(np.float64), TINY))[answers]
+    def after(self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator) -> _Ways:
+        """With one more trial; ``outcomes`` holds per theory ``(n_outcomes, n_draws)`` probabilities of its answers."""
+        predictive = np.stack([own @ p.T for own, p in zip(self.people, outcomes, strict=True)], axis=-1)
+        joint = self.share[:, None, None] * predictive * self.posterior[:, None]  # way, answer, theory
+        share = joint.sum(axis=-1)
+        way, answer = np.nonzero(share > 0)
+        kept, weight = _keep(share[way, answer], n_most, rng)
+        way, answer = way[kept], answer[kept]
+        posterior = joint[way, answer] / share[way, answer, None]
+        people = []
+        for own, p in zip(self.people, outcomes, strict=True):
+            updated = own[way] * p[answer]
+            total = updated.sum(axis=1, keepdims=True)
+            people.append(np.divide(updated, total, out=np.zeros_like(updated), where=total > 0))
+        return _Ways(weight / weight.sum(), posterior, people)
+
+
+def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
+    """Which of weighted items stand for all, and their new weights: no expectation is changed on average.
+
+    Items heavier than a threshold are kept as they are; of the others some are drawn, each in proportion to its
+    weight, and get the threshold as weight. Of all such schemes this one changes the weights least.
+
+    References:
+        Fearnhead & Clifford (2003), Journal of the Royal Statistical Society B 65(4), 887-899, sections 3.3 and 3.4.
+    """
+    if len(weight) <= n_most:
+        return np.arange(len(weight)), weight
+    order = np.argsort(-weight)
+    lighter = weight.sum() - np.concatenate([[0.0], np.cumsum(weight[order])])[:n_most]
+    threshold = lighter / (n_most - np.arange(n_most))  # if 0, 1, ... items are kept
+    n_heavy = int(np.argmax(weight[order[:n_most]] <= threshold))
+    c = threshold[n_heavy]
+    heavy, light = order[:n_heavy], np.sort(order[n_heavy:])
+    ticks = (np.arange(n_most - n_heavy) + rng.random()) * c
+    drawn = light[np.minimum(np.searchsorted(np.cumsum(weight[light]), ticks, side="right"), len(light) - 1)]
+    return np.concatenate([heavy, drawn]), np.concatenate([weight[heavy], np.full(len(drawn), c)])
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Candidates laid out for fast products."""
+
+    outcomes: list[NDArray[np.float32]]
+    """Per theory with prior probability ``(n_outcomes - 1, n_draws, n_candidates)``; the last answer takes the rest."""
+    prior: Array
+    weights: list[Array]
+    noise: Array
+    """``(n_candidates,)`` entropy of an answer that is left when theory and person are known, in nats."""
+
+    @classmethod
+    def prepare(
+        cls, probabilities: Sequence[Array], log_prior: Array, weights: Sequence[Array], repetitions: int
+    ) -> _Search:
+        real = np.flatnonzero(np.exp(log_prior)).tolist()
+        prior = np.exp(np.asarray(log_prior, dtype=np.float64)[real])
+        n_candidates = probabilities[0].shape[1]
+        laid_out: list[NDArray[np.float32]] = []
+        noise = np.zeros(n_candidates)
+        for share, t in zip(prior, real, strict=True):
+            every = outcome_probabilities(np.asarray(probabilities[t]), repetitions)
+            own = np.empty((every.shape[-1] - 1, *every.shape[:2]), dtype=np.float32)
+            for k in range(len(own)):
+                own[k] = every[..., k]
+            draws = (share * weights[t]).astype(np.float32)
+            for start in range(0, n_candidates, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                for part in _with_last(list(own[:, :, block])):
+                    noise[block] += draws @ _entropy_terms(part)
+            laid_out.append(own)
+        return cls(laid_out, prior, [weights[t] for t in real], noise)
+
+    def choose(
+        self,
+        n_trials: int,
+        price: Array,
+        budget: float,
+        rng: np.random.Generator,
+        n_ways: int,
+        lazy: bool,
+        *,
+        per_cost: bool = True,
+    ) -> Selection:
+        """The greedy batch; see `choose_trials`."""
+        ways = _Ways.unasked(self.prior, self.weights)
+        value = price if per_cost else np.ones(len(price))
+        gain, bound = np.full(len(price), np.inf), np.full(len(price), np.inf)
+        free = np.ones(len(price), dtype=bool)
+        chosen: list[int] = []
+        information: list[float] = []
+        n_proved = 0
+        for _ in range(n_trials):
+            free &= price <= budget
+            if not free.any():
+                break
+            exact = not lazy or len(ways.share) < n_ways
+            row, now, proved = self._best(ways, gain, bound, value, free, exact)
+            chosen.append(row)
+            information.append(max(now, 0.0))
+            n_proved += proved
+            free[row], budget = False, budget - price[row]
+            answers = [np.stack(_with_last(list(own[:, :, row].astype(np.float64)))) for own in self.outcomes]
+            ways = ways.after(answers, n_ways, rng)
+        return Selection(tuple(chosen), tuple(information), (), n_proved)
+
+    def _best(
+        self, ways: _Ways, gain: Array, bound: Array, value: Array, free: NDArray[np.bool_], exact: bool
+    ) -> tuple[int, float, bool]:
+        """The free candidate that adds most per value, and whether that is proved; ``gain`` and ``bound`` learn."""
+        best, row = -np.inf, -1
+        order = np.flatnonzero(free)
+        order = order[np.argsort(-gain[order] / value[order], kind="stable")]
+        looked = np.zeros(len(gain), dtype=bool)
+        for start in range(0, len(order), _BLOCK):
+            block = order[start : start + _BLOCK]
+            possible = bound[block] / value[block] > best
+            if not exact:
+                possible &= gain[block] / value[block] > best
+            block = np.sort(block[possible])
+            if not len(block):
+                if exact:
+                    continue
+                break
+            gain[block], bound[block] = self.look(ways, block)
+            looked[block] = True
+            place = int(np.argmax(gain[block] / value[block]))
+            if gain[block[place]] / value[block[place]] > best:
+                best, row = float(gain[block[place]] / value[block[place]]), int(block[place])
+        unseen = free & ~looked
+        return row, float(gain[row]), bool(np.all(bound[unseen] / value[unseen] <= best))
+
+    def look(self, ways: _Ways, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        """What the next answers to some candidates add, about the theory and about theory and person, in nats.
+
+        In single precision: two rounded entropies differ by about 1e-6 nats.
+        """
+        whole = len(rows) == rows[-1] - rows[0] + 1
+        people = [np.where(own > 1e-30, own, 0).astype(np.float32) for own in ways.people]  # denormals are slow
+        posterior, share = ways.posterior.astype(np.float32), ways.share.astype(np.float32)
+        within = np.zeros(len(rows))
+        marginal: list[NDArray[np.float32]] = []
+        for t, (own, p) in enumerate(zip(people, self.outcomes, strict=True)):
+            here = [part[:, rows[0] : rows[-1] + 1] if whole else part.take(rows, axis=1) for part in p]
+            for k, part in enumerate(_with_last([own @ columns for columns in here])):
+                within += (share * posterior[:, t]) @ _entropy_terms(part)
+                part *= posterior[:, t, None]
+                if t == 0:
+                    marginal.append(part)
+                else:
+                    marginal[k] += part
+        total = np.sum([share @ _entropy_terms(part) for part in marginal], axis=0, dtype=np.float64)
+        return total - within, np.maximum(total - self.noise[rows], 0)
+
+
+def refine_trials(
+    stimuli: Stimuli,
+    movable: Sequence[int],
+    moves: Callable[[Stimuli, float], tuple[Stimuli, NDArray[Any]]],
+    answers: Callable[[Stimuli], Sequence[Array]],
+    log_prior: Array,
+    *,
+    identify: Callable[[Stimuli], Sequence[bytes]],
+    rng: np.random.Generator,
+    log_weights: Sequence[Array] | None = None,
+    steps: Sequence[float] = (0.25, 0.125, 0.0625, 0.03125),
+    n_people: int = 512,
+) -> tuple[Stimuli, float]:
+    """Move chosen trials between the levels of their attributes, one attribute of one trial at a time.
+
+    A pattern search: each trial in turn is replaced by the neighbour whose answers say most about the theory given the
+    answers to all other trials, if that is more than the trial itself says; then steps become smaller. By the chain
+    rule of information no replacement lowers that of the whole batch, up to the error of the simulated people.
+
+    Args:
+        stimuli: The trials chosen.
+        movable: Rows that may be moved; trials drawn at random are better left alone.
+        moves: Neighbours of trials at a step, and the row that each came from; see `experiments.variation.HasMoves`.
+        answers: Probabilities of the ways to answer trials, per theory ``(n_draws, n_trials, n_outcomes)``.
+        log_prior: ``(n_theories,)`` log p(theory), normalised.
+        identify: Keys of trials; two trials of a batch never have the same.
+        rng: Source of the people and their answers.
+        log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
+        steps: Shares of the attributes' ranges.
+        n_people: Simulated people, shared out among the theories by their prior.
+
+    Returns:
+        The trials, and the information gained, in nats, summed over the replacements.
+
+    References:
+        Hooke & Jeeves (1961), Journal of the ACM 8(2), 212-229.
+    """
+    now = [np.asarray(p, dtype=np.float64) for p in answers(stimuli)]
+    weights = check_rivals(now, log_weights, log_prior=log_prior)
+    real = np.flatnonzero(np.exp(log_prior)).tolist()
+    prior = np.exp(np.asarray(log_prior, dtype=np.float64))
+    now, own_weights = [now[t] for t in real], [weights[t] for t in real]
+    prior = prior[real]
+    truth = np.searchsorted(np.cumsum(prior), (np.arange(n_people) + rng.random()) / n_people).clip(max=len(real) - 1)
+    kind = np.zeros(n_people, dtype=np.intp)
+    for t, w in enumerate(own_weights):
+        mine = truth == t
+        kind[mine] = np.searchsorted(np.cumsum(w), rng.random(mine.sum())).clip(max=len(w) - 1)
+    luck = rng.random((n_people, len(stimuli)))
+
+    def answered(outcomes: Sequence[Array], trial: int, column: int) -> list[Array]:
+        """Per theory ``(n_people, n_draws)`` log likelihood of what people answer to one trial."""
+        own = np.stack([outcomes[t][d, column] for t, d in zip(truth, kind, strict=True)])
+        answer = (luck[:, trial, None] * own.sum(axis=1, keepdims=True) >= np.cumsum(own, axis=1)[:, :-1]).sum(axis=1)
+        return [np.log(np.maximum(p[:, column], 1e-300)).T[answer] for p in outcomes]
+
+    by_trial = [answered(now, trial, trial) for trial in range(len(stimuli))]
+    total = [
+        np.sum([said[t] for said in by_trial], axis=0) + np.log(np.maximum(w, 1e-300))
+        for t, w in enumerate(own_weights)
+    ]
+    gained = 0.0
+    for step in steps:
+        proposed, came_from = moves(stimuli.take(movable), step)
+        if not len(proposed):
+            continue
+        origin = np.asarray(movable, dtype=np.intp)[came_from]
+        new = [np.asarray(p, dtype=np.float64) for p in answers(proposed)]
+        new = [new[t] for t in real]
+        keys, taken = identify(proposed), list(identify(stimuli))
+        for trial in movable:
+            others = set(taken[:trial] + taken[trial + 1 :])
+            rows = [row for row in np.flatnonzero(origin == trial).tolist() if keys[row] not in others]
+            if not rows:
+                continue
+            ways = _Ways.of_people([whole - part for whole, part in zip(total, by_trial[trial], strict=True)], prior)
+            tried = [np.concatenate([p[:, [trial]], q[:, rows]], axis=1) for p, q in zip(now, new, strict=True)]
+            search = _Search.prepare(tried, np.log(prior), own_weights, 1)
+            gain, _ = search.look(ways, np.arange(1 + len(rows)))
+            best = int(np.argmax(gain))
+            if gain[best] <= gain[0] + 1e-5:
+                continue
+            gained += float(gain[best] - gain[0])
+            row = rows[best - 1]
+            said = answered(new, trial, row)
+            total = [whole - old + fresh for whole, old, fresh in zip(total, by_trial[trial], said, strict=True)]
+            by_trial[trial], taken[trial] = said, keys[row]
+            for p, q in zip(now, new, strict=True):
+                p[:, trial] = q[:, row]
+            stimuli = Stimuli(
+                {
+                    name: np.concatenate([array[:trial], proposed[name][[row]], array[trial + 1 :]])
+                    for name, array in stimuli.arrays.items()
+                }
+            )
+    return stimuli, gained
+
+
+def _with_last(outcomes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Probabilities of all answers from those of all but the last."""
+    rest = 1 - outcomes[0]
+    for part in outcomes[1:]:
+        rest -= part
+    return [*outcomes, np.maximum(rest, 0, out=rest)]
 
 
 def _entropy_terms(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
     """-p log p, much faster than `scipy.special.entr` in single precision."""
-    terms = np.log(np.maximum(probabilities, np.float32(1e-30)))
+    terms: NDArray[np.float32] = np.log(probabilities + np.float32(1e-30))
     return np.multiply(terms, -probabilities, out=terms)
 
 
@@ -380,3 +689,119 @@ def design_from_json(value: Mapping[str, Any]) -> Design:
         information=tuple(float("nan") if gain is None else gain for gain in value["information"]),
         archive=value["archive"],
     )
+
+
+Condition = tuple[str, str, float]
+"""A feature, a comparison and a number."""
+_COMPARISONS: Mapping[str, Callable[[Any, float], Any]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+def read_condition(text: str) -> Condition:
+    """A condition on a feature of trials, such as ``amount_size > 100``.
+
+    Raises:
+        DesignError: It is not the name of a feature, a comparison and a number.
+    """
+    found = re.fullmatch(r"\s*(\w+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*", text)
+    try:
+        if found is None:
+            raise ValueError
+        return found[1], found[2], float(found[3])
+    except ValueError:
+        raise DesignError(
+            f"the condition {text!r} is not a feature, one of {', '.join(_COMPARISONS)}, and a number, as in "
+            "'amount_size > 100'."
+        ) from None
+
+
+def are_forbidden(domain: Domain, stimuli: Stimuli, conditions: Sequence[str]) -> NDArray[np.bool_]:
+    """``(n_trials,)`` whether any of the conditions holds.
+
+    Raises:
+        DesignError: A condition names no feature of the domain's trials.
+    """
+    forbidden = np.zeros(len(stimuli), dtype=bool)
+    if not conditions:
+        return forbidden
+    features = domain.features(stimuli)
+    for text in conditions:
+        name, comparison, value = read_condition(text)
+        if name not in features:
+            raise DesignError(
+                f"the condition {text!r} names no feature of the {domain.name} domain; it has: {', '.join(features)}."
+            )
+        forbidden |= _COMPARISONS[comparison](np.asarray(features[name]), value)
+    return forbidden
+
+
+def costs_of(
+    domain: Domain, stimuli: Stimuli, *, per_response: float, features: Mapping[str, float], repetitions: int = 1
+) -> Array:
+    """``(n_trials,)`` cost of all presentations of each trial to one person.
+
+    Args:
+        domain: Of the trials.
+        stimuli: The trials.
+        per_response: Cost of an answer.
+        features: Further cost for each unit of a feature, by its name.
+        repetitions: Presentations of each trial.
+
+    Raises:
+        DesignError: There is no such feature, or a trial would cost nothing.
+    """
+    cost = np.full(len(stimuli), float(per_response))
+    known = domain.features(stimuli) if features else {}
+    for name, price in features.items():
+        if name not in known:
+            raise DesignError(
+                f"the cost of {name!r} names no feature of the {domain.name} domain; it has: {', '.join(known)}."
+            )
+        cost += price * np.asarray(known[name], dtype=np.float64)
+    if not (cost > 0).all():
+        row = int(np.argmin(cost))
+        raise DesignError(
+            f"trial {row} ({domain.describe(stimuli, row)}) would cost {cost[row]:g}; raise per_response, or "
+            "lower what features take off."
+        )
+    return repetitions * cost
+
+
+def check_proposal(
+    domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli, *, forbidden: Sequence[str] = ()
+) -> None:
+    """Refuse trials that somebody proposes unless a search could have chosen them.
+
+    Args:
+        domain: Of the study.
+        settings: Of its design space.
+        stimuli: The trials proposed.
+        forbidden: Conditions under which a trial is never asked.
+
+    Raises:
+        StimuliError: A trial is none of the domain.
+        DesignError: A trial lies outside the space, is boring, is forbidden, or is there twice; the first is named.
+    """
+    domain.check(stimuli)
+
+    def refuse(wrong: NDArray[np.bool_], words: str) -> None:
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise DesignError(f"proposed trial {row} ({domain.describe(stimuli, row)}) {words}.")
+
+    refuse(
+        ~np.asarray(domain.admits(settings, stimuli)),
+        "lies outside the ranges of the study's space, or one of its options is the other or better whatever one's "
+        "taste. Change the trial, or the settings of the space",
+    )
+    refuse(are_forbidden(domain, stimuli, forbidden), f"is forbidden by the study ({'; '.join(forbidden)})")
+    if not domain.sequential:
+        seen: dict[bytes, int] = {}
+        again = np.array([seen.setdefault(key, row) != row for row, key in enumerate(identities(domain, stimuli))])
+        refuse(again, "is there twice, perhaps with its options exchanged. Name it once; repetitions ask it again")

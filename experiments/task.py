@@ -359,6 +359,13 @@ class Domain(Protocol):
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first trial that the domain does not allow."""
 
+    def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
+        """``(n_trials,)`` whether trials lie in the ranges of a space, on its levels or between, and are not boring.
+
+        Boring are trials of which nothing can be learned: options that are alike, and, unless the settings admit them,
+        options that are better whatever one's taste. Sides do not matter.
+        """
+
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Stimuli of every shape the domain allows, extremes included, on which a new theory is checked."""
 

@@ -24,6 +24,7 @@ from experiments.errors import EmptyDesignSpaceError, PreregistrationError
 from experiments.participants.source import ParticipantSource, Recruitment
 from experiments.preregistration import Preregistration, summarise_design
 from experiments.task import Design, Domain, Stimuli, Trials
+from experiments.variation import HasMoves
 from traces.digest import canonical_json, digest_of
 
 KEY = digest_of("a recruitment step")
@@ -173,6 +174,25 @@ class DomainContract:
         space = domain.space(settings)
         domain.check(space)
         assert len(set(space.keys)) == len(space)
+
+    def test_the_space_admits_its_trials_whatever_their_sides(
+        self, domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli
+    ) -> None:
+        assert domain.admits(settings, stimuli).all()
+        assert domain.admits(settings, domain.swap_sides(stimuli)).all()
+
+    def test_moves_are_other_admissible_trials(
+        self, domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli
+    ) -> None:
+        if not isinstance(domain, HasMoves):
+            pytest.skip("this domain has no continuous attributes")
+        for step in (0.3, 0.05):
+            moved, origin = domain.moves(settings, domain.swap_sides(stimuli), step)
+            assert len(moved) == len(origin) > 0
+            domain.check(moved)
+            assert domain.admits(settings, moved).all()
+            keys = domain.swap_sides(stimuli).keys
+            assert all(key != keys[row] for key, row in zip(moved.keys, origin, strict=True))
 
     def test_an_empty_space_is_refused(self, domain: Domain, empty_settings: Mapping[str, Any] | None) -> None:
         if empty_settings is None:

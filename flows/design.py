@@ -200,7 +200,6 @@ def _plan(
             log_prior,
             n_trials=min(settings.trials, len(offer.stimuli)),
             rng=context.rng,
-            n_people=32,
             random_share=settings.random_share,
             repetitions=1 if offer.archive else settings.repetitions,
             log_weights=weights,

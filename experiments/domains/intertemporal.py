@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from experiments.errors import EmptyDesignSpaceError, StimuliError
 from experiments.task import OneShot, Stimuli
-from experiments.variation import Variation, varied
+from experiments.variation import Variation, joined, varied
 
 Array = NDArray[Any]
 LARGEST_AMOUNT = 1e7
@@ -213,6 +214,46 @@ class IntertemporalDomain(OneShot):
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first trial that is no pair of dated amounts."""
         check(stimuli)
+
+    def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
+        """See `experiments.task.Domain.admits`: amounts, their ratio, delay and wait each within the study's levels."""
+        read = read_settings(settings)
+
+        def inside(trials: Stimuli) -> Array:
+            x, t = np.abs(trials["amounts"]), trials["delays_days"]
+            cent = 0.005 + 1e-9  # to which later amounts are rounded
+            return np.asarray(
+                (x[:, 0] >= min(read.amounts))
+                & (x[:, 0] <= max(read.amounts))
+                & (x[:, 1] >= min(read.ratios) * x[:, 0] - cent)
+                & (x[:, 1] <= max(read.ratios) * x[:, 0] + cent)
+                & (t[:, 0] >= min(read.delays_days))
+                & (t[:, 0] <= max(read.delays_days))
+                & (t[:, 1] - t[:, 0] >= min(read.intervals_days))
+                & (t[:, 1] - t[:, 0] <= max(read.intervals_days))
+            )
+
+        x, t = stimuli["amounts"], stimuli["delays_days"]
+        kept = inside(stimuli) | inside(self.swap_sides(stimuli))
+        kept &= (x > 0).all(axis=1) | (read.losses & (x < 0).all(axis=1))
+        kept &= (x[:, 0] != x[:, 1]) | (t[:, 0] != t[:, 1])
+        return kept if read.dominated else kept & (dominance(stimuli) == 0)
+
+    def moves(self, settings: Mapping[str, Any], stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+        """See `experiments.variation.HasMoves`: an amount, on a scale of ratios, or a delay, in whole days."""
+        read = read_settings(settings)
+        factor = (max(read.amounts) / min(read.amounts)) ** step
+        days = step * (max(read.delays_days) + max(read.intervals_days))
+        parts = []
+        for side, sign in product((0, 1), (-1, 1)):
+            amounts, delays = stimuli["amounts"].astype(np.float64), stimuli["delays_days"].astype(np.float64)
+            amounts[:, side] = np.round(amounts[:, side] * factor**sign, 2)
+            delays[:, side] = np.round(delays[:, side] + sign * days)
+            for change in ({"amounts": amounts}, {"delays_days": delays}):
+                moved = Stimuli(dict(stimuli.arrays) | change)
+                rows = np.flatnonzero((moved["delays_days"] >= 0).all(axis=1) & self.admits(settings, moved))
+                parts.append((moved.take(rows), rows))
+        return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, mirrored ones, and every extreme: today, equal, huge, tiny, far, nothing, losses."""

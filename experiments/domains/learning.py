@@ -252,6 +252,12 @@ class LearningDomain:
             if not holds.all():
                 raise StimuliError(f"step {int(np.flatnonzero(~holds.all(axis=1))[0])} of the schedule: {words}.")
 
+    def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
+        """See `experiments.task.Domain.admits`: schedules of the study's length and number of options, whole."""
+        read = read_settings(settings)
+        fits = stimuli["available"].shape == (read.n_steps, read.n_options)
+        return np.full(len(stimuli), fits)
+
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Short schedules of every task, with two and three options, one block and several, gains and losses."""
         plans = (

@@ -204,6 +204,17 @@ class MultiattributeDomain(OneShot):
                 row = int(np.flatnonzero(~holds)[0])
                 raise StimuliError(f"trial {row} ({self.describe(stimuli, row)}): {words}.")
 
+    def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
+        """See `experiments.task.Domain.admits`: the study's experts, ratings from the lowest to the highest level."""
+        space = read_settings(settings)
+        ratings = np.asarray(stimuli["ratings"], dtype=np.float64)
+        if ratings.shape[2] != len(space.validities):
+            return np.zeros(len(stimuli), dtype=bool)
+        inside = ((ratings >= min(space.levels)) & (ratings <= max(space.levels))).all(axis=(1, 2))
+        known = (np.asarray(stimuli["validities"]) == space.validities).all(axis=1)
+        scale = np.asarray(stimuli["rating_max"]) == space.rating_max
+        return np.asarray(inside & known & scale & space.admits(ratings[:, 0], ratings[:, 1]))
+
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Binary and cardinal trials of 1 to 8 cues: random ones, extremes, tied cues, tied products."""
         sets = []

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from experiments.errors import EmptyDesignSpaceError, StimuliError
 from experiments.task import OneShot, Stimuli
+from experiments.variation import joined
 
 Array = NDArray[Any]
 N_OFFERS = 4
@@ -197,6 +198,36 @@ class OffersDomain(OneShot):
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first trial that is no set of four suppliers."""
         check(stimuli)
+
+    def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
+        """See `experiments.task.Domain.admits`: prices and contracts within the levels, four different offers."""
+        read = read_settings(settings)
+        price, years = stimuli["price"], stimuli["contract_years"]
+        fixed = price > 0
+        inside = (years >= min(read.contracts_years, default=0)) & (years <= max(read.contracts_years, default=-1))
+        inside &= ~fixed | ((price >= min(read.prices, default=0)) & (price <= max(read.prices, default=-1)))
+        inside &= (stimuli["time_of_day"] == 0) | read.time_of_day
+        inside &= (stimuli["seasonal"] == 0) | read.seasonal
+        inside &= (stimuli["local"] + stimuli["well_known"] == 0) | read.reputations
+        table = np.stack([stimuli[name] for name in ATTRIBUTES], axis=-1)
+        differ = [(table[:, a] != table[:, b]).any(axis=-1) for a, b in combinations(range(N_OFFERS), 2)]
+        return np.asarray(inside.all(axis=1) & np.all(differ, axis=0))
+
+    def moves(self, settings: Mapping[str, Any], stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+        """See `experiments.variation.HasMoves`: a fixed price, in tenths of a cent, or a contract, in half years."""
+        read = read_settings(settings)
+        parts = []
+        for name, levels, unit in (("price", read.prices, 0.1), ("contract_years", read.contracts_years, 0.5)):
+            reach = step * (max(levels, default=0) - min(levels, default=0))
+            for place, sign in product(range(N_OFFERS), (-1, 1)):
+                new = stimuli[name].astype(np.float64)
+                new[:, place] = np.round((new[:, place] + sign * reach) / unit) * unit
+                moved = Stimuli(dict(stimuli.arrays) | {name: new.round(6)})
+                rows = np.flatnonzero(
+                    self.admits(settings, moved) & ((stimuli["price"] == 0) == (moved["price"] == 0)).all(1)
+                )
+                parts.append((moved.take(rows), rows))
+        return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, reversed ones, and extremes: all alike, no fixed price, tiny and huge numbers."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from experiments.errors import EmptyDesignSpaceError, StimuliError
 from experiments.task import OneShot, Stimuli
-from experiments.variation import Variation, varied
+from experiments.variation import Variation, joined, varied
 
 Array = NDArray[Any]
 Gamble = Sequence[tuple[float, float]]
@@ -328,6 +328,56 @@ class RiskyDomain(OneShot):
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first trial that is no pair of gambles."""
         check(stimuli)
+
+    def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
+        """See `experiments.task.Domain.admits`: amounts, and probabilities of all but the worst, within the levels."""
+        read = read_settings(settings)
+        outcomes, probabilities, hidden = stimuli["outcomes"], stimuli["probabilities"], stimuli["ambiguous"]
+        amounts = [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
+        low, high = min(read.probabilities, default=1) - TOLERANCE, max(read.probabilities, default=0) + TOLERANCE
+        better = probabilities[..., 1:]
+        chances = (better == 0) | ((better >= low) & (better <= high)) | (hidden[..., None] > 0)
+        kept = ((outcomes >= min(amounts)) & (outcomes <= max(amounts))).all(axis=(1, 2)) & chances.all(axis=(1, 2))
+        kept &= ((probabilities > 0).sum(axis=-1) <= read.n_outcomes).all(axis=1)
+        kept &= hidden.sum(axis=1) <= read.ambiguous
+        kept &= (stimuli["correlation"] == 0) & ~are_identical(stimuli)
+        expected = (outcomes * probabilities).sum(axis=-1)
+        kept &= np.abs(expected[:, 1] - expected[:, 0]) <= read.most_ev_difference + TOLERANCE
+        return np.asarray(kept if read.dominated else kept & (dominance(stimuli) == 0))
+
+    def moves(self, settings: Mapping[str, Any], stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+        """See `experiments.variation.HasMoves`: one amount, or probability from the worst amount to another one."""
+        read = read_settings(settings)
+        amounts = [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
+        reach = max(amounts) - min(amounts)
+        unit = 10.0 ** np.floor(np.log10(reach / 100)) if reach > 0 else 1.0  # of 40 tenths, of 500 whole ones
+        shift = max(round(step * (max(read.probabilities, default=0) - min(read.probabilities, default=0)), 2), 0.01)
+        n_used = (stimuli["probabilities"] > 0).sum(axis=-1)
+        place = np.arange(N_OUTCOMES)
+        parts = []
+        for side, at, sign in product((0, 1), range(read.n_outcomes), (-1, 1)):
+            outcomes, probabilities = stimuli["outcomes"].copy(), stimuli["probabilities"].copy()
+            top = n_used[:, side] - 1
+            same = (place == at) | ((at == top)[:, None] & (place > at))  # unused places repeat the best
+            outcomes[:, side] = np.where(
+                same, (np.round((outcomes[:, side] + sign * step * reach) / unit) * unit).round(6), outcomes[:, side]
+            )
+            used = at <= top
+            ascending = (np.diff(outcomes[:, side], axis=-1) > 0) | (place[1:] > top[:, None])
+            changes = [({"outcomes": outcomes}, used & ascending.all(axis=1))]
+            if at > 0:
+                moved_to = np.round(probabilities[:, side, at] + sign * shift, 2)
+                rest = probabilities[:, side].sum(axis=-1) - probabilities[:, side, at] - probabilities[:, side, 0]
+                probabilities[:, side, 0] = 1 - rest - moved_to
+                probabilities[:, side, at] = moved_to
+                possible = used & (moved_to > TOLERANCE) & (probabilities[:, side, 0] > TOLERANCE)
+                changes.append(({"probabilities": probabilities}, possible & (stimuli["ambiguous"][:, side] == 0)))
+            for change, possible in changes:
+                rows = np.flatnonzero(possible)
+                moved = Stimuli({name: array[rows] for name, array in (dict(stimuli.arrays) | change).items()})
+                kept = np.flatnonzero(self.admits(settings, moved)) if len(rows) else rows
+                parts.append((moved.take(kept), rows[kept]))
+        return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, and every extreme: sure, identical, huge, unlikely, losing, ambiguous, correlated."""

@@ -87,7 +87,7 @@ class TestChooseTrials:
         theories, log_prior = random_theories(rng), np.log(rng.dirichlet(np.ones(3)))
         predictive = np.stack([p.mean(axis=0) for p in theories])
         exact = expected_information_gain(np.log(predictive), log_prior)
-        found = choose_trials(theories, log_prior, n_trials=1, rng=rng, n_people=3, random_share=0)
+        found = choose_trials(theories, log_prior, n_trials=1, rng=rng, random_share=0)
         assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
         assert exact[found.rows[0]] == pytest.approx(exact.max(), abs=2e-6)
 
@@ -96,7 +96,7 @@ class TestChooseTrials:
     def test_the_second_trial_is_the_best_given_the_answer_to_the_first(self, seed):
         rng = np.random.default_rng(seed)
         theories, log_prior = random_theories(rng), np.log([0.5, 0.3, 0.2])
-        found = choose_trials(theories, log_prior, n_trials=2, rng=rng, n_people=4000, random_share=0)
+        found = choose_trials(theories, log_prior, n_trials=2, rng=rng, random_share=0)
         first, second = found.rows
         alone = exact_information(theories, log_prior, [first])
         gains = {row: exact_information(theories, log_prior, [first, row]) - alone for row in range(6) if row != first}
@@ -112,9 +112,7 @@ class TestChooseTrials:
         # says nothing; the second one says whether it equals the first.
         a = two_options(np.repeat([[1e-9], [1 - 1e-9]], 4, axis=1))
         b = two_options(np.full((2, 4), 0.5))
-        found = choose_trials(
-            [a, b], uniform(2), n_trials=2, rng=np.random.default_rng(0), n_people=200, random_share=0
-        )
+        found = choose_trials([a, b], uniform(2), n_trials=2, rng=np.random.default_rng(0), random_share=0)
         exact = entr([0.75, 0.25]).sum() - 0.5 * np.log(2)
         assert found.information[0] == pytest.approx(0, abs=1e-6)
         assert found.information[1] == pytest.approx(exact, abs=1e-5)
@@ -146,9 +144,7 @@ class TestChooseTrials:
     @settings(max_examples=25, deadline=None)
     def test_rows_are_different_and_the_random_share_is_marked(self, n_trials, random_share, seed):
         rng = np.random.default_rng(seed)
-        found = choose_trials(
-            random_theories(rng), uniform(3), n_trials=n_trials, rng=rng, n_people=4, random_share=random_share
-        )
+        found = choose_trials(random_theories(rng), uniform(3), n_trials=n_trials, rng=rng, random_share=random_share)
         assert len(set(found.rows)) == len(found.rows) == len(found.information) == n_trials
         assert len(found.random_rows) == round(random_share * n_trials)
         assert [place for place, gain in enumerate(found.information) if np.isnan(gain)] == list(found.random_rows)
@@ -157,11 +153,8 @@ class TestChooseTrials:
     def test_random_trials_are_uniform_over_the_rest(self):
         rng = np.random.default_rng(8)
         theories = random_theories(rng)
-        first = choose_trials(theories, uniform(3), n_trials=1, rng=rng, n_people=2, random_share=0).rows[0]
-        drawn = [
-            choose_trials(theories, uniform(3), n_trials=2, rng=rng, n_people=2, random_share=0.5).rows[1]
-            for _ in range(500)
-        ]
+        first = choose_trials(theories, uniform(3), n_trials=1, rng=rng, random_share=0).rows[0]
+        drawn = [choose_trials(theories, uniform(3), n_trials=2, rng=rng, random_share=0.5).rows[1] for _ in range(500)]
         counts = np.bincount(drawn, minlength=6)
         assert counts[first] == 0
         error = np.sqrt(500 * 0.2 * 0.8)
@@ -215,15 +208,19 @@ class TestChooseTrials:
 
 
 class TestInformationOfBatch:
-    @pytest.mark.statistical
     @pytest.mark.parametrize("trials", [[0], [1, 4], [0, 2, 5]])
-    def test_agrees_with_enumeration(self, trials):
+    def test_few_trials_are_enumerated(self, trials):
         theories, log_prior = random_theories(np.random.default_rng(12)), np.log([0.2, 0.3, 0.5])
-        found = information_of_batch(
-            [p[:, trials] for p in theories], log_prior, rng=np.random.default_rng(2), n_people=3000
-        )
-        assert found.standard_error < 0.01
-        assert abs(found.value - exact_information(theories, log_prior, trials)) < 4 * found.standard_error
+        found = information_of_batch([p[:, trials] for p in theories], log_prior, rng=np.random.default_rng(2))
+        assert found.standard_error == 0
+        assert found.value == pytest.approx(exact_information(theories, log_prior, trials))
+
+    @pytest.mark.statistical
+    def test_many_trials_are_simulated(self):
+        theories, log_prior = random_theories(np.random.default_rng(12), n_trials=13), np.log([0.2, 0.3, 0.5])
+        found = information_of_batch(theories, log_prior, rng=np.random.default_rng(2), n_people=3000)
+        assert 0 < found.standard_error < 0.01
+        assert abs(found.value - exact_information(theories, log_prior, range(13))) < 4 * found.standard_error
 
     def test_equal_theories_give_nothing(self):
         p = random_theories(np.random.default_rng(13), n_theories=1)[0]

@@ -108,7 +108,7 @@ def test_studies_that_differ_have_different_digests():
         ({"theories__seeds": ["random", "random"]}, "the seed 'random' is named twice"),
         ({"theories__draws": 500}, "theories: draws must be a power of two, not 500"),
         ({"theories__draws": 16}, "theories.draws: Input should be greater than or equal to 32"),
-        ({"design__participants": 1}, "design.participants: .* greater than or equal to 2"),
+        ({"design__participants": 1}, "design.participants: .* at least 2; give 0 to have the number found"),
         ({"design__power": 1.0}, "design.power: .* less than 1"),
         ({"design__power": float("nan")}, "design.power: .* finite"),
         ({"baselines": {"x": float("inf")}}, "baselines.x: .* finite"),
