@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import SourceError
-from experiments.participants.source import Recruitment, rng_of
+from experiments.participants.source import Recruitment, offers_to_new_people, rng_of
 from experiments.preregistration import Preregistration, check_preregistered
-from experiments.task import Design, Domain, Offer, Stimuli, Trials, with_random_sides
+from experiments.task import Design, Domain, Offer, Stimuli, Trials
 from traces.digest import Digest
 
 Array = NDArray[Any]
-N_SCHEDULES = 4
-"""Schedules that a design search in a sequential domain can choose from."""
 BLOCK_SIZE = 65536
 """Presentations for which options are drawn together."""
 
@@ -122,16 +120,7 @@ class SimulatedParticipants:
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
         """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
-        n_offers, repetitions = (N_SCHEDULES, 1) if self.domain.sequential else (1, 0)
-        return [
-            Offer(
-                "",
-                with_random_sides(self.domain, self.domain.candidates(self.settings, rng, n_most), rng),
-                self.n_participants,
-                repetitions,
-            )
-            for _ in range(n_offers)
-        ]
+        return offers_to_new_people(self.domain, self.settings, rng, n_most, self.n_participants)
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Simulate the people of ``design``; see `ParticipantSource`."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from experiments.preregistration import Preregistration
-from experiments.task import Design, Offer
+from experiments.task import Design, Domain, Offer, with_random_sides
 from traces.digest import Digest, digest_of
+
+
+N_SCHEDULES = 4
+"""Schedules that a design search in a sequential domain can choose from."""
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,18 @@ class ParticipantSource(Protocol):
 def rng_of(seed: int, *names: str) -> np.random.Generator:
     """A generator that depends on the seed and the names alone."""
     return np.random.default_rng(int(digest_of({"seed": seed, "names": list(names)}), 16))
+
+
+def offers_to_new_people(
+    domain: Domain, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int, n_participants: int = 0
+) -> list[Offer]:
+    """What people who have not been asked yet can be asked: candidates of the space that ``settings`` describe.
+
+    One offer, or in a sequential domain several schedules to choose from. ``n_participants`` is how many people there
+    are; 0 means as many as wanted.
+    """
+    n_offers, repetitions = (N_SCHEDULES, 1) if domain.sequential else (1, 0)
+    return [
+        Offer("", with_random_sides(domain, domain.candidates(settings, rng, n_most), rng), n_participants, repetitions)
+        for _ in range(n_offers)
+    ]
