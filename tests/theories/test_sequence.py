@@ -258,3 +258,13 @@ def test_counts_are_predicted_by_what_is_expected_in_any_order(sandbox):
         (found,) = view.evidence(people, [pooled])
         np.testing.assert_array_equal(found.probabilities, view.probabilities(people)[0])
     assert log_predictive(found).n_choices.sum() == 9 * n
+
+
+def test_two_texts_of_one_rule_are_expected_to_choose_alike(sandbox):
+    stimuli = PRODUCTS.space({"validities": [0.8, 0.7], "levels": [0, 1, 2]})
+    asked = []
+    for source in (REPEAT, REPEAT.replace("pressed last", "pressed before")):
+        theory = read_program(TheoryProgram(source, "test"))
+        with View(theory, PRODUCTS, sandbox, [stimuli]) as view:
+            asked.append(view.probabilities({"habit": np.full(64, 0.95)})[0])
+    np.testing.assert_array_equal(*asked)
