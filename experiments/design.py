@@ -9,8 +9,6 @@ many, a few that stand for all are kept.
 
 from __future__ import annotations
 
-import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb, isnan, lgamma
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from experiments.errors import DesignError
-from experiments.task import Design, Domain, Stimuli, identities
+from experiments.task import Design, Stimuli
 
 Array = NDArray[np.float64]
 TINY = 1e-12
@@ -559,13 +557,14 @@ def refine_trials(
     rng: np.random.Generator,
     log_weights: Sequence[Array] | None = None,
     steps: Sequence[float] = (0.25, 0.125, 0.0625, 0.03125),
+    n_passes: int = 4,
     n_people: int = 512,
 ) -> tuple[Stimuli, float]:
     """Move chosen trials between the levels of their attributes, one attribute of one trial at a time.
 
     A pattern search: each trial in turn is replaced by the neighbour whose answers say most about the theory given the
-    answers to all other trials, if that is more than the trial itself says; then steps become smaller. By the chain
-    rule of information no replacement lowers that of the whole batch, up to the error of the simulated people.
+    answers to all other trials, if that is more than the trial itself says; when none is, steps become smaller. By
+    the chain rule of information no replacement lowers that of the whole batch, up to the error of simulation.
 
     Args:
         stimuli: The trials chosen.
@@ -577,6 +576,7 @@ def refine_trials(
         rng: Source of the people and their answers.
         log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
         steps: Shares of the attributes' ranges.
+        n_passes: Times that all trials are tried with one step, at most.
         n_people: Simulated people, shared out among the theories by their prior.
 
     Returns:
@@ -610,7 +610,11 @@ def refine_trials(
         for t, w in enumerate(own_weights)
     ]
     gained = 0.0
-    for step in steps:
+    improved, tried_step = True, float("nan")
+    for step in np.repeat(steps, n_passes).tolist():
+        if step == tried_step and not improved:
+            continue
+        tried_step, improved = step, False
         proposed, came_from = moves(stimuli.take(movable), step)
         if not len(proposed):
             continue
@@ -630,6 +634,7 @@ def refine_trials(
             best = int(np.argmax(gain))
             if gain[best] <= gain[0] + 1e-5:
                 continue
+            improved = True
             gained += float(gain[best] - gain[0])
             row = rows[best - 1]
             said = answered(new, trial, row)
@@ -689,119 +694,3 @@ def design_from_json(value: Mapping[str, Any]) -> Design:
         information=tuple(float("nan") if gain is None else gain for gain in value["information"]),
         archive=value["archive"],
     )
-
-
-Condition = tuple[str, str, float]
-"""A feature, a comparison and a number."""
-_COMPARISONS: Mapping[str, Callable[[Any, float], Any]] = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-
-
-def read_condition(text: str) -> Condition:
-    """A condition on a feature of trials, such as ``amount_size > 100``.
-
-    Raises:
-        DesignError: It is not the name of a feature, a comparison and a number.
-    """
-    found = re.fullmatch(r"\s*(\w+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*", text)
-    try:
-        if found is None:
-            raise ValueError
-        return found[1], found[2], float(found[3])
-    except ValueError:
-        raise DesignError(
-            f"the condition {text!r} is not a feature, one of {', '.join(_COMPARISONS)}, and a number, as in "
-            "'amount_size > 100'."
-        ) from None
-
-
-def are_forbidden(domain: Domain, stimuli: Stimuli, conditions: Sequence[str]) -> NDArray[np.bool_]:
-    """``(n_trials,)`` whether any of the conditions holds.
-
-    Raises:
-        DesignError: A condition names no feature of the domain's trials.
-    """
-    forbidden = np.zeros(len(stimuli), dtype=bool)
-    if not conditions:
-        return forbidden
-    features = domain.features(stimuli)
-    for text in conditions:
-        name, comparison, value = read_condition(text)
-        if name not in features:
-            raise DesignError(
-                f"the condition {text!r} names no feature of the {domain.name} domain; it has: {', '.join(features)}."
-            )
-        forbidden |= _COMPARISONS[comparison](np.asarray(features[name]), value)
-    return forbidden
-
-
-def costs_of(
-    domain: Domain, stimuli: Stimuli, *, per_response: float, features: Mapping[str, float], repetitions: int = 1
-) -> Array:
-    """``(n_trials,)`` cost of all presentations of each trial to one person.
-
-    Args:
-        domain: Of the trials.
-        stimuli: The trials.
-        per_response: Cost of an answer.
-        features: Further cost for each unit of a feature, by its name.
-        repetitions: Presentations of each trial.
-
-    Raises:
-        DesignError: There is no such feature, or a trial would cost nothing.
-    """
-    cost = np.full(len(stimuli), float(per_response))
-    known = domain.features(stimuli) if features else {}
-    for name, price in features.items():
-        if name not in known:
-            raise DesignError(
-                f"the cost of {name!r} names no feature of the {domain.name} domain; it has: {', '.join(known)}."
-            )
-        cost += price * np.asarray(known[name], dtype=np.float64)
-    if not (cost > 0).all():
-        row = int(np.argmin(cost))
-        raise DesignError(
-            f"trial {row} ({domain.describe(stimuli, row)}) would cost {cost[row]:g}; raise per_response, or "
-            "lower what features take off."
-        )
-    return repetitions * cost
-
-
-def check_proposal(
-    domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli, *, forbidden: Sequence[str] = ()
-) -> None:
-    """Refuse trials that somebody proposes unless a search could have chosen them.
-
-    Args:
-        domain: Of the study.
-        settings: Of its design space.
-        stimuli: The trials proposed.
-        forbidden: Conditions under which a trial is never asked.
-
-    Raises:
-        StimuliError: A trial is none of the domain.
-        DesignError: A trial lies outside the space, is boring, is forbidden, or is there twice; the first is named.
-    """
-    domain.check(stimuli)
-
-    def refuse(wrong: NDArray[np.bool_], words: str) -> None:
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise DesignError(f"proposed trial {row} ({domain.describe(stimuli, row)}) {words}.")
-
-    refuse(
-        ~np.asarray(domain.admits(settings, stimuli)),
-        "lies outside the ranges of the study's space, or one of its options is the other or better whatever one's "
-        "taste. Change the trial, or the settings of the space",
-    )
-    refuse(are_forbidden(domain, stimuli, forbidden), f"is forbidden by the study ({'; '.join(forbidden)})")
-    if not domain.sequential:
-        seen: dict[bytes, int] = {}
-        again = np.array([seen.setdefault(key, row) != row for row, key in enumerate(identities(domain, stimuli))])
-        refuse(again, "is there twice, perhaps with its options exchanged. Name it once; repetitions ask it again")

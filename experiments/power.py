@@ -142,6 +142,13 @@ def power_of_people(
         ShapeError: The array does not hold every theory's score of every theory's people.
         DesignError: There are fewer than two theories, or nobody is asked.
     """
+    return _table(_drawn_again(log_predictive, n_participants, rng, n_simulations), np.ones(n_participants))
+
+
+def _drawn_again(
+    log_predictive: Array, n_participants: int, rng: np.random.Generator, n_simulations: int
+) -> dict[Pair, Array]:
+    """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory; see `power_of_people`."""
     n_theories = len(log_predictive)
     if log_predictive.ndim != 3 or log_predictive.shape[2] != n_theories or not log_predictive.shape[1]:
         raise ShapeError(f"log_predictive has shape {log_predictive.shape}; give (n_theories, n_people, n_theories).")
@@ -154,7 +161,7 @@ def power_of_people(
         people = rng.integers(scores.shape[0], size=(n_simulations, n_participants))
         for rival in _others(true, n_theories):
             differences[true, rival] = (scores[:, true] - scores[:, rival])[people]
-    return _table(differences, np.ones(n_participants))
+    return differences
 
 
 def find_n_participants(
@@ -188,12 +195,32 @@ def find_n_participants(
         ShapeError: The rivals' arrays disagree.
         DesignError: There are fewer than two rivals, or the sizes make no sense.
     """
-    if not 2 <= least <= most:
-        raise DesignError(f"a sample of {least} to {most} participants: at least 2 are needed for a standard error.")
     weights = _check(probabilities, log_weights, repetitions, most, n_simulations)
     differences = _simulate(probabilities, weights, repetitions, most, rng, n_simulations)
+    return _smallest(differences, _pairs(len(probabilities), pairs), least, most, power)
+
+
+def find_n_of_people(
+    log_predictive: Array,
+    rng: np.random.Generator,
+    *,
+    most: int,
+    power: float = 0.9,
+    least: int = 2,
+    pairs: Iterable[Pair] | None = None,
+    n_simulations: int = 200,
+) -> PowerTable:
+    """`find_n_participants` from people who were simulated and scored one by one, as in `power_of_people`."""
+    differences = _drawn_again(log_predictive, most, rng, n_simulations)
+    return _smallest(differences, _pairs(len(log_predictive), pairs), least, most, power)
+
+
+def _smallest(differences: dict[Pair, Array], pairs: Sequence[Pair], least: int, most: int, power: float) -> PowerTable:
+    """See `find_n_participants`."""
+    if not 2 <= least <= most:
+        raise DesignError(f"a sample of {least} to {most} participants: at least 2 are needed for a standard error.")
     sizes = []
-    for first, second in _pairs(len(probabilities), pairs):
+    for first, second in pairs:
         both = [_recovered_by_size(differences[pair]).mean(axis=0) for pair in ((first, second), (second, first))]
         enough = np.minimum(*both) >= power  # for samples of 1, 2, ... people
         if enough[-1]:
@@ -294,16 +321,54 @@ def _simulate(
     n_simulations: int,
 ) -> dict[Pair, Array]:
     """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory, in nats."""
+    shape = (n_simulations, n_participants)
     differences: dict[Pair, Array] = {}
     for true in range(len(probabilities)):
-        n_people = n_simulations * n_participants
-        counts = simulate_counts(probabilities[true], n_people, repetitions, rng, weights[true])
-        scores = [
-            log_predictive_of(p, counts, w).reshape(n_simulations, n_participants)
-            for p, w in zip(probabilities, weights, strict=True)
-        ]
-        differences |= {(true, rival): scores[true] - scores[rival] for rival in _others(true, len(scores))}
+        scores = _scores(probabilities, weights, true, repetitions, n_simulations * n_participants, rng)
+        for rival in _others(true, len(probabilities)):
+            differences[true, rival] = (scores[:, true] - scores[:, rival]).reshape(shape)
     return differences
+
+
+def _scores(
+    probabilities: Sequence[Array],
+    weights: Sequence[Array],
+    true: int,
+    repetitions: int,
+    n_people: int,
+    rng: np.random.Generator,
+) -> Array:
+    """``(n_people, n_theories)`` nats: log predictive probability of the answers of people who follow one theory."""
+    counts = simulate_counts(probabilities[true], n_people, repetitions, rng, weights[true])
+    scores = [log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)]
+    return np.stack(scores, axis=-1)
+
+
+def scores_of_people(
+    probabilities: Sequence[Array],
+    repetitions: int,
+    n_people: int,
+    rng: np.random.Generator,
+    *,
+    log_weights: Sequence[Array] | None = None,
+) -> Array:
+    """People drawn from every theory in turn, scored by all of them.
+
+    Args:
+        probabilities, repetitions, rng, log_weights: As for `recovery_power`.
+        n_people: Per theory.
+
+    Returns:
+        ``(n_theories, n_people, n_theories)`` nats: true theory, person, scoring theory.
+
+    Raises:
+        ShapeError: The rivals' arrays disagree.
+        DesignError: There are fewer than two rivals, or nobody is asked.
+    """
+    weights = _check(probabilities, log_weights, repetitions, n_people, 1)
+    return np.stack(
+        [_scores(probabilities, weights, true, repetitions, n_people, rng) for true in range(len(probabilities))]
+    )
 
 
 def _table(differences: dict[Pair, Array], sizes: Array, *, pooled: bool = False) -> PowerTable:

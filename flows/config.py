@@ -14,9 +14,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from experiments.archives import ARCHIVES
-from experiments.design import read_condition
 from experiments.domains import DOMAINS
 from experiments.errors import DesignError
+from experiments.proposal import read_condition
 from flows.errors import StudyError
 from theories.errors import GrammarError, TheoryError
 from theories.families import FAMILIES

@@ -9,6 +9,8 @@ from scipy.stats import binom
 
 from experiments.design import (
     ShapeError,
+    _keep,
+    both_sides,
     choose_trials,
     design_from_json,
     design_to_json,
@@ -16,6 +18,8 @@ from experiments.design import (
     information_of_batch,
     log_predictive_of,
     outcome_probabilities,
+    pair_prior,
+    refine_trials,
     simulate_counts,
 )
 from experiments.errors import DesignError
@@ -91,20 +95,35 @@ class TestChooseTrials:
         assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
         assert exact[found.rows[0]] == pytest.approx(exact.max(), abs=2e-6)
 
-    @pytest.mark.statistical
-    @pytest.mark.parametrize("seed", [1, 2, 3])
-    def test_the_second_trial_is_the_best_given_the_answer_to_the_first(self, seed):
+    @given(st.integers(0, 10_000), st.booleans())
+    @settings(max_examples=15, deadline=None)
+    def test_a_batch_is_what_a_greedy_search_by_enumeration_finds(self, seed, lazy):
         rng = np.random.default_rng(seed)
+        theories, log_prior = random_theories(rng), np.log(rng.dirichlet(np.ones(3)))
+        found = choose_trials(theories, log_prior, n_trials=4, rng=rng, random_share=0, lazy=lazy)
+        before = 0.0
+        for n in range(1, 5):
+            values = {
+                row: exact_information(theories, log_prior, [*found.rows[: n - 1], row])
+                for row in range(6)
+                if row not in found.rows[: n - 1]
+            }
+            assert found.information[n - 1] == pytest.approx(values[found.rows[n - 1]] - before, abs=3e-6)
+            assert values[found.rows[n - 1]] == pytest.approx(max(values.values()), abs=3e-6)
+            before = values[found.rows[n - 1]]
+        assert found.total == pytest.approx(before, abs=1e-5)
+        assert found.n_proved == 4
+
+    @pytest.mark.statistical
+    def test_few_ways_stand_for_all(self):
+        rng = np.random.default_rng(4)
         theories, log_prior = random_theories(rng), np.log([0.5, 0.3, 0.2])
-        found = choose_trials(theories, log_prior, n_trials=2, rng=rng, random_share=0)
-        first, second = found.rows
-        alone = exact_information(theories, log_prior, [first])
-        gains = {row: exact_information(theories, log_prior, [first, row]) - alone for row in range(6) if row != first}
-        # The simulated gain is a mean over 4000 people per theory of a number in [0, log 3]: its error is at most
-        # half of that range over the square root of all of them, weighted by the prior.
-        error = 0.5 * np.log(3) * np.sqrt(np.sum(np.exp(log_prior) ** 2) / 4000)
-        assert abs(found.information[1] - gains[second]) < 4 * error
-        assert gains[second] > max(gains.values()) - 8 * error
+        exact = exact_information(theories, log_prior, range(6))
+        totals = [
+            choose_trials(theories, log_prior, n_trials=6, rng=rng, random_share=0, n_ways=6).total for _ in range(200)
+        ]
+        # Which trial comes next depends on the ways kept, but all six are chosen: the sum is that of any order.
+        assert abs(np.mean(totals) - exact) < 4 * np.std(totals, ddof=1) / np.sqrt(200)
 
     @pytest.mark.statistical
     def test_answers_of_one_person_hang_together(self):
@@ -196,6 +215,50 @@ class TestChooseTrials:
         with pytest.raises(ShapeError, match="same trials"):
             choose_trials(theories, uniform(2), n_trials=1, rng=np.random.default_rng())
 
+    def test_the_cost_of_a_trial_decides_between_equals(self):
+        p = two_options([[0.1, 0.1, 0.5], [0.9, 0.9, 0.5]])
+        theories = [p[:1], p[1:]]
+        found = choose_trials(
+            theories, uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0, costs=np.array([2, 1, 0.1])
+        )
+        assert found.rows == (1,)
+
+    def test_a_budget_is_kept_and_spent_on_what_is_worth_more(self):
+        # One dear trial tells all; cheap ones tell little each. By information per cost the cheap ones come first.
+        p = two_options([[0.01, 0.4, 0.4], [0.99, 0.6, 0.6]])
+        theories, costs = [p[:1], p[1:]], np.array([10.0, 0.1, 0.1])
+        rng = np.random.default_rng(0)
+        found = choose_trials(theories, uniform(2), n_trials=3, rng=rng, random_share=0, costs=costs, budget=10.0)
+        assert found.rows == (0,)
+        cheap = choose_trials(theories, uniform(2), n_trials=3, rng=rng, random_share=0, costs=costs, budget=9.0)
+        assert set(cheap.rows) == {1, 2}
+        with pytest.raises(DesignError, match=r"cheapest of 3 trials costs 0\.1"):
+            choose_trials(theories, uniform(2), n_trials=3, rng=rng, costs=costs, budget=0.05)
+
+    @given(st.integers(0, 1000), st.floats(0.3, 5))
+    @settings(max_examples=25, deadline=None)
+    def test_no_batch_costs_more_than_the_budget(self, seed, budget):
+        rng = np.random.default_rng(seed)
+        costs = rng.uniform(0.1, 0.3, 6)
+        found = choose_trials(random_theories(rng), uniform(3), n_trials=6, rng=rng, costs=costs, budget=budget)
+        assert costs[list(found.rows)].sum() <= budget + 1e-9
+        assert len(set(found.rows)) == len(found.rows) >= 1
+
+    def test_two_theories_alone_can_be_told_apart(self):
+        theories = random_theories(np.random.default_rng(20), n_theories=4)
+        rng = np.random.default_rng(0)
+        pair = choose_trials(theories, pair_prior(4, (1, 3)), n_trials=3, rng=rng, random_share=0)
+        alone = choose_trials([theories[1], theories[3]], uniform(2), n_trials=3, rng=rng, random_share=0)
+        assert pair == alone
+
+    def test_showing_both_sides_is_showing_twice_to_those_who_do_not_care(self):
+        theories = random_theories(np.random.default_rng(21))
+        rng = np.random.default_rng(0)
+        both = choose_trials([both_sides(p, p) for p in theories], uniform(3), n_trials=3, rng=rng, random_share=0)
+        twice = choose_trials(theories, uniform(3), n_trials=3, rng=rng, random_share=0, repetitions=2)
+        assert both.rows == twice.rows
+        assert both.information == pytest.approx(twice.information, abs=3e-6)
+
     def test_a_senseless_share_is_refused(self):
         with pytest.raises(DesignError, match="random_share=2"):
             choose_trials(
@@ -205,6 +268,81 @@ class TestChooseTrials:
                 rng=np.random.default_rng(),
                 random_share=2,
             )
+
+
+class TestKeep:
+    @given(st.integers(0, 10_000), st.integers(1, 12))
+    def test_heavy_ones_stay_as_they_are_and_the_total_with_them(self, seed, n_most):
+        rng = np.random.default_rng(seed)
+        weight = rng.dirichlet(np.full(12, 0.3))
+        kept, new = _keep(weight, n_most, rng)
+        assert len(kept) == len(set(kept.tolist())) == n_most
+        assert new.sum() == pytest.approx(weight.sum())
+        heavy = new > new.min() * (1 + 1e-9)
+        assert new[heavy] == pytest.approx(weight[kept][heavy])
+        assert np.all(new >= weight[kept] - 1e-12)
+
+    @pytest.mark.statistical
+    def test_weights_are_right_on_average(self):
+        rng = np.random.default_rng(22)
+        weight = rng.dirichlet(np.full(12, 0.5))
+        drawn = np.zeros((4000, 12))
+        for row in drawn:
+            kept, new = _keep(weight, 5, rng)
+            row[kept] = new
+        error = drawn.std(axis=0, ddof=1) / np.sqrt(4000)
+        assert np.all(np.abs(drawn.mean(axis=0) - weight) <= 4 * error + 1e-9)
+
+
+class TestRefineTrials:
+    """People say yes to what is above a threshold of their own; a trial is a number."""
+
+    THRESHOLDS = (np.linspace(0.2, 0.4, 9), np.linspace(0.33, 0.53, 9))
+
+    def answers(self, stimuli):
+        x = stimuli["x"]
+        return [two_options(1 / (1 + np.exp(-40 * (x - own[:, None])))) for own in self.THRESHOLDS]
+
+    def moves(self, stimuli, step):
+        rows = np.repeat(np.arange(len(stimuli)), 2)
+        x = stimuli["x"][rows] + np.tile([-step, step], len(stimuli))
+        inside = np.flatnonzero((x >= 0) & (x <= 1))
+        return Stimuli({"x": x[inside]}), rows[inside]
+
+    def refine(self, start, movable):
+        return refine_trials(
+            Stimuli({"x": np.array(start)}),
+            movable,
+            self.moves,
+            self.answers,
+            uniform(2),
+            identify=lambda stimuli: stimuli.keys,
+            rng=np.random.default_rng(0),
+            n_people=4000,
+        )
+
+    def test_a_single_trial_ends_where_its_information_is_greatest(self):
+        found, gained = self.refine([0.2], [0])
+        grid = Stimuli({"x": np.linspace(0, 1, 1001)})
+        predictive = np.stack([p.mean(axis=0) for p in self.answers(grid)])
+        exact = expected_information_gain(np.log(predictive), uniform(2))
+        at = expected_information_gain(
+            np.log(np.stack([p.mean(axis=0) for p in self.answers(Stimuli({"x": np.array([0.2, *found["x"]])}))])),
+            uniform(2),
+        )
+        assert gained == pytest.approx(at[1] - at[0], abs=1e-5)
+        assert at[1] > 0.999 * exact.max()  # the top is flat: many trials are as good
+
+    def test_a_batch_says_more_than_before_and_other_trials_stay(self):
+        found, gained = self.refine([0.1, 0.9, 0.5], [0, 1])
+        before, after = (
+            exact_information(self.answers(Stimuli({"x": np.array(x)})), uniform(2), range(3))
+            for x in ([0.1, 0.9, 0.5], found["x"])
+        )
+        assert found["x"][2] == 0.5
+        assert after > before + 0.1
+        assert abs(after - before - gained) < 4 * np.log(2) / np.sqrt(4000)
+        assert len(set(found.keys)) == 3
 
 
 class TestInformationOfBatch:
