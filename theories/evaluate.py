@@ -74,7 +74,7 @@ def evaluate(
             return view.probabilities(parameters or {"": np.zeros(n_draws)})
 
         def likelihood(parameters: Mapping[str, Array]) -> Array:
-            return np.concatenate([item.log_likelihood for item in view.evidence(parameters, trials)], axis=1)
+            return view.log_likelihood(parameters, trials)
 
         narrow = calibrate(
             wide.priors, trials, predict, likelihood=likelihood, n_draws=n_draws, n_iterations=n_iterations

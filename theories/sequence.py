@@ -6,7 +6,7 @@ with simulated answers shows what it expects of people who have not been asked y
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
 TINY = 1e-12
 """Smallest probability taken at face value, so that one impossible answer costs 27.6 nats, not infinity."""
+MOST_TOGETHER = 2**14
+"""Draws times people walked together: more of them no longer fit the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -47,70 +49,162 @@ class Simulated:
 
 
 def follow(session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials) -> Followed:
+    """`follow_all` through one experiment."""
+    return follow_all(session, domain, parameters, [trials])[0]
+
+
+def follow_all(
+    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Sequence[Trials]
+) -> list[Followed]:
     """Walk through people's answers, one step at a time for all of them together.
 
     Args:
         session: The theory's process; its own stimuli are not used.
         domain: Says what is shown at each step.
         parameters: ``(n_draws,)`` each.
-        trials: Single answers in the order in which they were given.
+        trials: Experiments; single answers in the order in which they were given.
+
+    Returns:
+        What was seen of each experiment.
 
     Raises:
         TrialsError: The order of answers is not known.
         TheoryError: The theory fails.
     """
-    n_people, n_steps = trials.sequences.trial.shape
-    n_draws = len(next(iter(parameters.values()))) if parameters else 1
-    log_likelihood = np.zeros((n_draws, n_people))
-    sums = np.zeros((n_draws, len(trials.stimuli), trials.n_options))
-    own = np.full((n_people, n_steps, trials.n_options), np.nan)
-    for step, (row, there, p, log_p) in enumerate(_walk(session, domain, parameters, trials)):
-        log_likelihood += log_p
-        own[there, step] = p.mean(axis=0)[there]
-        for place in np.unique(row[there]):
-            sums[:, place] += p[:, row == place].sum(axis=1)
-    trial = trials.sequences.trial
-    seen = np.bincount(trial[trial >= 0], minlength=len(trials.stimuli))
-    probabilities = np.where(
-        seen[:, None] > 0, sums / np.maximum(seen, 1)[:, None], 1.0 / trials.n_options
-    )  # even odds where nobody answered
-    return Followed(log_likelihood, probabilities, own)
+    n_draws = _n_draws(parameters)
+    found: list[Followed] = []
+    for table in _tables(trials, n_draws):
+        n_people, n_steps = table.trial.shape
+        n_trials, n_options = len(table.stimuli), table.n_options
+        log_likelihood = np.zeros((n_draws, n_people))
+        sums = np.zeros((n_draws, n_trials, n_options))
+        own = np.full((n_people, n_steps, n_options), np.nan)
+        for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
+            log_likelihood += _log_answers(p, table.response[:, step], there)
+            own[there, step] = p.mean(axis=0)[there]
+            people = np.flatnonzero(there)[np.argsort(row[there], kind="stable")]
+            places, first = np.unique(row[people], return_index=True)
+            sums[:, places] += np.add.reduceat(p[:, people], first, axis=1)
+        seen = np.bincount(table.trial[table.trial >= 0], minlength=n_trials)
+        probabilities = np.where(
+            seen[:, None] > 0, sums / np.maximum(seen, 1)[:, None], 1.0 / n_options
+        )  # even odds where nobody answered
+        for people, steps, rows in table.parts:
+            found.append(Followed(log_likelihood[:, people], probabilities[:, rows], own[people, :steps]))
+    return found
+
+
+def log_likelihood_of_all(
+    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Sequence[Trials]
+) -> Array:
+    """``(n_draws, n_participants of all experiments)`` nats, as `follow_all` finds them, and nothing else."""
+    n_draws = _n_draws(parameters)
+    found = []
+    for table in _tables(trials, n_draws):
+        total = np.zeros((n_draws, len(table.trial)))
+        for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
+            total += _log_answers(p, table.response[:, step], there)
+        found.append(total)
+    return np.concatenate(found, axis=1)
 
 
 def follow_cells(session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials) -> Array:
     """Log-likelihood of each person's answers to each trial, ``(n_draws, n_participants, n_trials)``; see `follow`."""
-    n_people = trials.sequences.trial.shape[0]
-    n_draws = len(next(iter(parameters.values()))) if parameters else 1
-    cells = np.zeros((n_draws, n_people, len(trials.stimuli)))
-    people = np.arange(n_people)
-    for row, there, _, log_p in _walk(session, domain, parameters, trials):
+    (table,) = _tables([trials], n_draws := _n_draws(parameters))
+    cells = np.zeros((n_draws, len(table.trial), len(trials.stimuli)))
+    people = np.arange(len(table.trial))
+    for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
+        log_p = _log_answers(p, table.response[:, step], there)
         cells[:, people[there], row[there]] += log_p[:, there]  # a step shows everybody one trial: no place twice
     return cells
 
 
+@dataclass(frozen=True)
+class _Table:
+    """People of several experiments who are walked together."""
+
+    stimuli: Stimuli
+    """Of all experiments, one after the other."""
+    trial: AnyArray
+    """``(n_participants, n_steps)`` row of the stimuli, -1 after a person's last answer."""
+    response: AnyArray
+    """``(n_participants, n_steps)``."""
+    feedback: Mapping[str, AnyArray]
+    """``(n_participants, n_steps)`` each."""
+    n_options: int
+    parts: tuple[tuple[slice, int, slice], ...]
+    """People, number of steps, and rows of the stimuli, of each experiment."""
+
+
+def _tables(trials: Sequence[Trials], n_draws: int) -> list[_Table]:
+    """Experiments next to one another that ask alike, together as far as their people are few."""
+    groups: list[list[Trials]] = []
+    for item in trials:
+        n_people = item.n_participants + sum(other.n_participants for other in groups[-1]) if groups else 0
+        if groups and _form(item) == _form(groups[-1][0]) and n_draws * n_people <= MOST_TOGETHER:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return [_table(group) for group in groups]
+
+
+def _form(trials: Trials) -> tuple[Any, ...]:
+    """What must be equal in experiments whose people are walked together."""
+    arrays = {name: (array.shape[1:], array.dtype) for name, array in trials.stimuli.arrays.items()}
+    return arrays, trials.n_options, tuple(trials.feedback)
+
+
+def _table(trials: Sequence[Trials]) -> _Table:
+    sequences = [item.sequences for item in trials]
+    lengths = [own.trial.shape[1] for own in sequences]
+    people = np.cumsum([0, *(len(own.trial) for own in sequences)])
+    rows = np.cumsum([0, *(len(item.stimuli) for item in trials)])
+
+    def together(columns: Sequence[AnyArray], fill: int = 0) -> AnyArray:
+        widths = [((0, 0), (0, max(lengths) - n_steps)) for n_steps in lengths]
+        return np.concatenate([np.pad(*item, constant_values=fill) for item in zip(columns, widths, strict=True)])
+
+    names = trials[0].stimuli.arrays
+    return _Table(
+        Stimuli({name: np.concatenate([item.stimuli[name] for item in trials]) for name in names}),
+        together([np.where(own.trial >= 0, own.trial + rows[i], -1) for i, own in enumerate(sequences)], fill=-1),
+        together([own.response for own in sequences]),
+        {name: together([own.feedback[name] for own in sequences]) for name in trials[0].feedback},
+        trials[0].n_options,
+        tuple((slice(*people[i : i + 2]), lengths[i], slice(*rows[i : i + 2])) for i in range(len(trials))),
+    )
+
+
 def _walk(
-    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials
-) -> Iterator[tuple[AnyArray, AnyArray, Array, Array]]:
+    session: Session, domain: Domain, parameters: Mapping[str, Array], table: _Table
+) -> Iterator[tuple[AnyArray, AnyArray, Array]]:
     """Each step of people's sequences.
 
     Yields:
-        The trial of each, -1 for none, whether there is one, the probabilities ``(n_draws, n_participants,
-        n_options)``, and the log-likelihood of the answers ``(n_draws, n_participants)``.
+        The trial of each, -1 for none, whether there is one, and the probabilities ``(n_draws, n_participants,
+        n_options)``.
     """
-    sequences = trials.sequences
-    people = np.arange(len(sequences.trial))
     session.begin(parameters)
     response: NDArray[np.int64] | None = None
     before: dict[str, Array] = {}
-    for step in range(sequences.trial.shape[1]):
-        row = sequences.trial[:, step]
-        there = row >= 0
-        arrays = _at(trials.stimuli, np.maximum(row, 0))
+    for step in range(table.trial.shape[1]):
+        row = table.trial[:, step]
+        arrays = _at(table.stimuli, np.maximum(row, 0))
         p = session.step(*_split(domain.shown(arrays, before), arrays), response=response, feedback=before)
-        answer = sequences.response[:, step]
-        yield row, there, p, np.where(there, np.log(np.maximum(p[:, people, answer], TINY)), 0.0)
-        response = answer[None]
-        before = {name: table[None, :, step] for name, table in sequences.feedback.items()}
+        yield row, row >= 0, p
+        response = table.response[None, :, step]
+        before = {name: column[None, :, step] for name, column in table.feedback.items()}
+
+
+def _log_answers(p: Array, answer: AnyArray, there: AnyArray) -> Array:
+    """``(n_draws, n_participants)`` log probability of the answers of those who are there, 0 of the others."""
+    n_draws, n_people, n_options = p.shape
+    chosen = p.reshape(n_draws, -1).take(np.arange(n_people) * n_options + answer, axis=1)
+    return np.where(there, np.log(np.maximum(chosen, TINY)), 0.0)
+
+
+def _n_draws(parameters: Mapping[str, Array]) -> int:
+    return len(next(iter(parameters.values()))) if parameters else 1
 
 
 def simulate(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from experiments.task import Domain, Stimuli, Trials
 from theories.sandbox.client import Sandbox
 from theories.score import Evidence
-from theories.sequence import expected, follow
+from theories.sequence import expected, follow_all, log_likelihood_of_all
 from theories.theory import Theory
 
 Array = NDArray[np.float64]
@@ -54,11 +54,16 @@ class View:
             return [Evidence(item, answer) for item, answer in zip(trials, answers, strict=True)]
         if all(item.pooled for item in trials):
             return [Evidence(item, p) for item, p in zip(trials, self.probabilities(parameters), strict=True)]
-        found = []
-        for item in trials:
-            followed = follow(self._session, self.domain, parameters, item)
-            found.append(Evidence(item, followed.probabilities, followed.log_likelihood))
-        return found
+        followed = follow_all(self._session, self.domain, parameters, trials)
+        return [
+            Evidence(item, own.probabilities, own.log_likelihood) for item, own in zip(trials, followed, strict=True)
+        ]
+
+    def log_likelihood(self, parameters: Mapping[str, Array], trials: Sequence[Trials]) -> Array:
+        """``(n_draws, n_participants of all experiments)`` nats of single answers; see `evidence`."""
+        if self.walks:
+            return log_likelihood_of_all(self._session, self.domain, parameters, trials)
+        return np.concatenate([item.log_likelihood for item in self.evidence(parameters, trials)], axis=1)
 
     def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet."""

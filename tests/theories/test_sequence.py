@@ -9,7 +9,7 @@ from theories.behave import behave
 from theories.errors import TheoryProbabilityError, TheoryRaisedError, TheoryShapeError, TheorySourceError
 from theories.sandbox.client import Sandbox
 from theories.score import log_predictive
-from theories.sequence import expected, follow, simulate
+from theories.sequence import expected, follow, follow_all, log_likelihood_of_all, simulate
 from theories.theory import TheoryProgram, load_theory, read_program
 from theories.view import View
 
@@ -120,6 +120,27 @@ def test_people_with_fewer_answers_are_padded_not_scored(sandbox):
     assert found.log_likelihood[0, 0] == pytest.approx(np.log(0.5))
     assert np.isnan(found.own[0, 1:]).all()
     assert not np.isnan(found.own[1]).any()
+
+
+@pytest.mark.parametrize("n_draws", [3, 4000])
+def test_experiments_walked_together_are_walked_as_each_alone(sandbox, n_draws):
+    """Of different length; with 4000 draws there are too many people to be walked together."""
+    rng = np.random.default_rng(2)
+    experiments = []
+    for n_people, n_steps in ((2, 9), (3, 12)):
+        rewards = rng.integers(0, 2, (n_people, n_steps)) * 1.0
+        responses = rng.integers(0, 2, (n_people, n_steps))
+        experiments.append(answers(bandit(n_steps, 0.0), responses, reward=rewards, next_state=0 * rewards))
+    draws = {"rate": rng.random(n_draws), "sensitivity": rng.uniform(1, 5, n_draws)}
+    with sandbox.open_session(RESCORLA_WAGNER, []) as session:
+        together = follow_all(session, BANDIT, draws, experiments)
+        each = [follow(session, BANDIT, draws, item) for item in experiments]
+        likelihood = log_likelihood_of_all(session, BANDIT, draws, experiments)
+    for one, other in zip(together, each, strict=True):
+        np.testing.assert_allclose(one.log_likelihood, other.log_likelihood, rtol=1e-12)
+        np.testing.assert_allclose(one.probabilities, other.probabilities, rtol=1e-12)
+        np.testing.assert_allclose(one.own, other.own, rtol=1e-12)
+    np.testing.assert_allclose(likelihood, np.concatenate([item.log_likelihood for item in each], axis=1), rtol=1e-12)
 
 
 def test_counts_without_an_order_are_refused(sandbox):

@@ -218,6 +218,9 @@ class Zygote:
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
             "PYTHONHASHSEED": "0",
+            # The C library otherwise gives every array freed back to the system, which clears its pages for the next.
+            "MALLOC_MMAP_THRESHOLD_": str(2**25),
+            "MALLOC_TRIM_THRESHOLD_": str(2**28),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": os.pathsep.join(map(str, import_roots())),
         }

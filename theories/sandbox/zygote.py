@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from theories.sandbox import layers, wire
+from theories.sandbox.layout import FEW, columns
 from theories.sandbox.shared import is_shared, kept_bytes, map_shared
 
 Function = Callable[..., Any]
@@ -403,6 +404,8 @@ class Strand:
         self.program, self.parameters = program, Arguments(parameters)
         self.state: Any = None
         self.trials: Arguments | None = None
+        self.many = False
+        """Whether there are so many draws and sequences that `theories.sandbox.layout` pays."""
 
     def advance(self, now: Mapping[str, Any], part: tuple[slice, slice], n_draws: int, n_options: int) -> wire.AnyArray:
         """Learn from the step before and choose at this one, which concerns ``part`` of the draws and sequences."""
@@ -410,15 +413,19 @@ class Strand:
         draws, sequences = part
 
         def own(arrays: Mapping[str, wire.AnyArray]) -> Arguments:
-            return Arguments(
-                {
-                    name: array[:, sequences] if len(array) == 1 else array[draws, sequences]
-                    for name, array in arrays.items()
-                }
-            )
+            parts = {
+                name: array[:, sequences] if len(array) == 1 else array[draws, sequences]
+                for name, array in arrays.items()
+            }
+            long = [name for name, part in parts.items() if self.many and part.shape[0] * part.shape[1] >= FEW]
+            return Arguments(parts | {name: columns(parts[name]) for name in long})
 
-        trials = Arguments({**{name: array[sequences] for name, array in now["trials"].items()}, **own(now["by_draw"])})
-        n_sequences = len(next(iter(trials.values())))
+        shown = {name: array[sequences] for name, array in now["trials"].items()}
+        n_sequences = len(next(iter(shown.values())))
+        if self.trials is None and n_draws * n_sequences >= FEW:
+            self.many = True
+            self.parameters = Arguments({name: columns(values) for name, values in self.parameters.items()})
+        trials = Arguments({**shown, **own(now["by_draw"])})
         np.random.seed(0)  # noqa: NPY002
         with np.errstate(all="ignore"):
             if start is None or learn is None:
