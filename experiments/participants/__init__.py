@@ -3,5 +3,10 @@
 from experiments.participants.archival import ArchivalParticipants
 from experiments.participants.simulated import SimulatedParticipants
 from experiments.participants.source import ParticipantSource
+from experiments.participants.web.source import WebParticipants
 
-SOURCES: dict[str, type[ParticipantSource]] = {"simulated": SimulatedParticipants, "archival": ArchivalParticipants}
+SOURCES: dict[str, type[ParticipantSource]] = {
+    "simulated": SimulatedParticipants,
+    "archival": ArchivalParticipants,
+    "web": WebParticipants,
+}

@@ -1,0 +1,495 @@
+"""The server of the page: people take part at ``/study/``, a preview at ``/preview/KEY/``, the researcher's page apart.
+
+It reads the experiments that a pass registered and writes answers to the collection and the inbox, never the journal.
+Who somebody is stands in a cookie that no script can read; what is answered is a number for the step that is asked now.
+"""
+
+import asyncio
+import hmac
+import json
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from html import escape
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Cookie, Depends, FastAPI, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from experiments.participants.web.store import Identifiers, NoPlaceError, NotAskedError, Session, Store
+from experiments.participants.web.texts import consent_digest
+from experiments.participants.web.view import (
+    consent_of,
+    feedback_words,
+    language_of,
+    passes,
+    public_texts,
+    state_of,
+    texts_of,
+)
+from traces.inbox import Inbox
+
+PAGE: Final = Path(__file__).parent / "page"
+LARGEST_BODY: Final = 8192
+"""Bytes; an answer has about a hundred."""
+REQUESTS_PER_SECOND: Final = 10.0
+REQUESTS_AT_ONCE: Final = 60.0
+"""Of one session."""
+STRANGERS_PER_SECOND: Final = 100.0
+"""Requests without a cookie from one address, behind which a whole class may sit."""
+SWEEP_SECONDS: Final = 5.0
+COOKIE: Final = "lakatos"
+COOKIE_SECONDS: Final = 60 * 60 * 24 * 30
+TOKEN: Final = r"^[A-Za-z0-9_-]{43}$"
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+"""On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+
+
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class ProlificParameters(_Body):
+    """The three parameters of the address under which Prolific sends people."""
+
+    participant: Identifier
+    study: Identifier
+    submission: Identifier
+
+
+class Consent(_Body):
+    """Somebody agrees to take part."""
+
+    consent: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Digest of the text that was shown."""
+    language: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,20}$")]
+    prolific: ProlificParameters | None = None
+
+
+class Comprehension(_Body):
+    """Answers to the questions on the instructions."""
+
+    attempt: Annotated[int, Field(ge=0, le=1000)]
+    """Attempts before this one, so that one sent twice counts once."""
+    answers: Annotated[list[Annotated[int, Field(ge=0, le=100)]], Field(max_length=100)]
+
+
+class Answer(_Body):
+    """The answer to one step."""
+
+    position: Annotated[int, Field(ge=0, le=1_000_000)]
+    """Of the step; also the key by which an answer that is sent twice is known."""
+    response: Annotated[int, Field(ge=0, le=1000)]
+    response_time_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)]
+
+
+class Stop(_Body):
+    """Somebody stops."""
+
+    keep: bool
+    """Whether the answers so far stay."""
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    error: str
+    """A word for programs."""
+    detail: str = ""
+
+
+class State(BaseModel):
+    """Where a person is; see `experiments.participants.web.view.state_of`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    phase: str
+
+
+class Answered(BaseModel):
+    """What came of an answer."""
+
+    saved: bool
+    """False where the step had an answer already, which stands."""
+    feedback: str
+    state: State
+
+
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": Problem, "description": words}
+    for status, words in {
+        400: "No JSON.",
+        401: "No session, or no right.",
+        403: "Another site asks.",
+        404: "Nothing here.",
+        409: "Not asked now.",
+        413: "Too large.",
+        415: "Not JSON.",
+        422: "Not of the form.",
+        429: "Too fast.",
+    }.items()
+}
+
+
+class RefusedError(Exception):
+    """A request that is answered with a `Problem`."""
+
+    def __init__(self, status: int, error: str, detail: str = "") -> None:
+        super().__init__(error)
+        self.status, self.error, self.detail = status, error, detail
+
+
+def create_app(
+    folder: Path,
+    *,
+    store: Store | None = None,
+    researcher_token: str = "",
+    secure: bool = False,
+    sweep_seconds: float = SWEEP_SECONDS,
+    requests_per_second: float = REQUESTS_PER_SECOND,
+) -> FastAPI:
+    """The server of one run's page.
+
+    Args:
+        folder: Of the run; holds ``collection.sqlite`` and ``inbox.sqlite``.
+        store: Of the collection, where one is open already.
+        researcher_token: Opens the researcher's page; a new one by default. ``app.state.researcher_token`` has it, and
+            ``app.state.preview_key`` the part of the preview's address that only who knows it can find.
+        secure: Whether people reach the page by https, so that the cookie never travels without it.
+        sweep_seconds: Between looks for people who stopped.
+        requests_per_second: Of one session in the long run.
+    """
+    kept = store or Store(folder)
+    inbox = Inbox(Path(folder) / "inbox.sqlite")
+    token = researcher_token or secrets.token_urlsafe(32)
+    preview_key = hmac.new(token.encode(), b"preview", "sha256").hexdigest()[:32]
+
+    def settle() -> None:
+        kept.expire()
+        kept.deliver(inbox)
+
+    async def sweep() -> None:
+        while True:
+            await run_in_threadpool(settle)
+            await asyncio.sleep(sweep_seconds)
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        sweeping = asyncio.create_task(sweep())
+        yield
+        sweeping.cancel()
+        await run_in_threadpool(settle)
+
+    app = FastAPI(title="Lakatos: taking part", openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
+    app.state.researcher_token, app.state.preview_key, app.state.store = token, preview_key, kept
+    app.add_middleware(_Guard, requests_per_second=requests_per_second)
+    app.include_router(_page(kept, inbox, preview=False, secure=secure), prefix="/study", tags=["study"])
+    app.include_router(
+        _page(kept, inbox, preview=True, secure=secure), prefix=f"/preview/{preview_key}", include_in_schema=False
+    )
+    app.include_router(_researcher(kept, token, preview_key), prefix="/researcher", tags=["researcher"])
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+
+    @app.get("/", include_in_schema=False)
+    def root() -> Response:
+        return Response(status_code=307, headers={"Location": "/study/"})
+
+    @app.exception_handler(RefusedError)
+    def refused(_: Request, error: RefusedError) -> JSONResponse:
+        headers = {"WWW-Authenticate": "Bearer"} if error.error == "token" else {}
+        return _problem(error.status, error.error, error.detail, headers)
+
+    @app.exception_handler(NotAskedError)
+    def not_asked(_: Request, error: NotAskedError) -> JSONResponse:
+        return _problem(409, "not_asked", str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]  # its input is left out: it may hold anything
+        where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or part.isidentifier())
+        kind = 400 if first["type"] == "json_invalid" else 422
+        return _problem(kind, "form", f"{where}: {first['type']}")
+
+    @app.exception_handler(HTTPException)
+    def http(_: Request, error: HTTPException) -> JSONResponse:
+        return _problem(error.status_code, "http", str(error.detail), dict(error.headers or {}))
+
+    return app
+
+
+def _problem(status: int, error: str, detail: str = "", headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": error, "detail": detail}, status_code=status, headers=headers)
+
+
+def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRouter:
+    """Everything that a participant's browser asks for."""
+    routes = APIRouter(responses=PROBLEMS)
+
+    def token_of(lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> str:
+        if not re.match(TOKEN, lakatos):
+            raise RefusedError(401, "cookie", "open the page first; it sets the cookie that this needs.")
+        return lakatos
+
+    Token = Annotated[str, Depends(token_of)]  # noqa: N806 - an annotation
+
+    def session_of(token: Token) -> Session:
+        session = store.session(token)
+        if session is None or session.preview != preview:
+            raise RefusedError(401, "session", "agree to take part first.")
+        return session
+
+    Known = Annotated[Session, Depends(session_of)]  # noqa: N806 - an annotation
+
+    def outside(language: str, reason: str) -> dict[str, Any]:
+        return {"phase": "end", "status": reason, "language": language, "preview": preview, "steps": []}
+
+    @routes.get("/", response_class=HTMLResponse, include_in_schema=False)
+    def page(request: Request, lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> Response:
+        token = lakatos if re.match(TOKEN, lakatos) else secrets.token_urlsafe(32)
+        session = store.session(token)
+        experiment = session.experiment if session else store.current()
+        language = session.language if session else language_of(experiment, _asked(request, experiment))
+        response = HTMLResponse(_shell(language, public_texts(experiment, language)["page"]))
+        response.set_cookie(
+            COOKIE,
+            token,
+            max_age=COOKIE_SECONDS,
+            path=request.url.path,
+            secure=secure,
+            httponly=True,
+            samesite="lax",
+        )
+        return response
+
+    @routes.get("/api/texts", response_model=dict[str, Any])
+    def texts(
+        lakatos: Annotated[str, Cookie(alias=COOKIE)] = "",
+        language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en",
+    ) -> dict[str, Any]:
+        """What is read on the page, in the language wanted if there is such a one."""
+        session = store.session(lakatos)
+        return public_texts(session.experiment if session else store.current(), language)
+
+    @routes.get("/api/state")
+    def state(token: Token, language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en") -> State:
+        """Where this person is."""
+        session = store.session(token)
+        if session is not None and session.preview == preview:
+            return State(**state_of(session))
+        experiment = store.current()
+        if experiment is None:
+            return State(**outside(language_of(None, language), "closed"))
+        return State(phase="consent", language=language_of(experiment, language), preview=preview, steps=[])
+
+    @routes.post("/api/consent")
+    def consent(token: Token, body: Consent) -> State:
+        """Begin, or go on where this person was."""
+        session = store.session(token)
+        experiment = session.experiment if session else store.current()
+        if experiment is None:
+            return State(**outside(language_of(None, body.language), "closed"))
+        language = language_of(experiment, body.language)
+        if body.consent != consent_digest(consent_of(experiment, language)):
+            raise RefusedError(409, "consent", "the text was changed in the meantime; read it again.")
+        who = body.prolific
+        identifiers = Identifiers("prolific", who.participant, who.study, who.submission) if who else None
+        try:
+            joined = store.join(
+                token, consent=body.consent, language=language, identifiers=identifiers, preview=preview
+            )
+        except NoPlaceError as error:
+            return State(**outside(language, error.reason))
+        return State(**state_of(joined))
+
+    @routes.post("/api/comprehension")
+    def comprehension(session: Known, body: Comprehension) -> State:
+        """Answer the questions on the instructions."""
+        passed = passes(session.experiment, session.language, body.answers)
+        after = store.comprehension(session, body.attempt, passed)
+        if after.status == "screened_out":
+            store.deliver(inbox)
+        return State(**state_of(after))
+
+    @routes.post("/api/answers")
+    def answers(session: Known, body: Answer) -> Answered:
+        """Answer the step that is asked now; it is saved when this returns."""
+        saved, feedback, after = store.answer(session, body.position, body.response, body.response_time_ms)
+        if after.status == "completed" and saved:
+            store.deliver(inbox)
+        words = feedback_words(after.experiment, texts_of(after.experiment, after.language), feedback)
+        return Answered(saved=saved, feedback=words, state=State(**state_of(after)))
+
+    @routes.post("/api/stop")
+    def stop(session: Known, body: Stop) -> State:
+        """Stop taking part."""
+        after = store.stop(session, keep=body.keep)
+        store.deliver(inbox)
+        return State(**state_of(after))
+
+    if preview:
+
+        @routes.post("/api/again")
+        def again(session: Known, token: Token) -> State:
+            """Begin the preview anew."""
+            store.forget_token(token)
+            return State(phase="consent", language=session.language, preview=True, steps=[])
+
+    return routes
+
+
+def _researcher(store: Store, token: str, preview_key: str) -> APIRouter:
+    """What only the researcher may ask."""
+    routes = APIRouter(responses=PROBLEMS)
+
+    def researcher(authorization: Annotated[str, Header()] = "") -> None:
+        given = authorization.removeprefix("Bearer ").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, token.encode()):
+            raise RefusedError(401, "token", "the researcher's token is printed where the server was started.")
+
+    @routes.get("/", response_class=HTMLResponse, include_in_schema=False)
+    def page() -> HTMLResponse:
+        return HTMLResponse((PAGE / "researcher.html").read_text(encoding="utf-8"))
+
+    @routes.get("/api/status", dependencies=[Depends(researcher)], response_model=dict[str, Any])
+    def status() -> dict[str, Any]:
+        """How far each experiment is, and the address of the preview."""
+        return {"experiments": store.status(), "preview": f"/preview/{preview_key}/", "study": "/study/"}
+
+    return routes
+
+
+def _asked(request: Request, experiment: Any) -> str:
+    """The language that the address or the browser asks for, first what there is."""
+    wanted = [request.query_params.get("language", "")]
+    for part in request.headers.get("accept-language", "")[:200].split(","):
+        name = part.split(";")[0].strip()
+        wanted += [name, name.split("-")[0]]
+    return next((name for name in wanted if name and language_of(experiment, name) == name), "")
+
+
+def _shell(language: str, words: dict[str, str]) -> str:
+    """The page before its script has run."""
+    place = {"language": language, **{name: words[name] for name in ("title", "loading", "script")}}
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    for name, value in place.items():
+        text = text.replace(f"{{{{{name}}}}}", escape(value))
+    return text
+
+
+class _Guard:
+    """Headers on every response, limits on every request: size, speed, and who asks."""
+
+    def __init__(self, app: Any, requests_per_second: float) -> None:
+        self.app, self.rate = app, requests_per_second
+        self.buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                fixed = "no-cache" if scope["path"].startswith("/page/") else "no-store"
+                extra = {**HEADERS, "Cache-Control": fixed}
+                message["headers"] = [
+                    *message.get("headers", []),
+                    *((name.lower().encode(), value.encode()) for name, value in extra.items()),
+                ]
+            await send(message)
+
+        problem = self._problem(scope, headers)
+        if problem is not None:
+            await problem(scope, receive, sending)
+            return
+        if scope["method"] in ("GET", "HEAD"):
+            await self.app(scope, receive, sending)
+            return
+        body = await _read(receive)
+        if body is None:
+            await _problem(413, "size", f"at most {LARGEST_BODY} bytes.")(scope, receive, sending)
+            return
+        sent = False
+
+        async def again() -> MutableMapping[str, Any]:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, again, sending)
+
+    def _problem(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > LARGEST_BODY:
+            return _problem(413, "size", f"at most {LARGEST_BODY} bytes.")
+        if scope["method"] == "POST":
+            if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+                return _problem(403, "site", "only this page itself may ask.")
+            if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+                return _problem(415, "type", "send application/json.")
+        cookie = re.search(rf"(?:^|;\s*){COOKIE}=([^;]+)", headers.get("cookie", ""))
+        client = (scope.get("client") or ("",))[0]
+        who, rate = (f"c{cookie[1][:64]}", self.rate) if cookie else (f"a{client}", STRANGERS_PER_SECOND)
+        if not scope["path"].startswith("/page/") and not self._allowed(who, rate):
+            return _problem(429, "speed", "too many requests at once.", {"Retry-After": "1"})
+        return None
+
+    def _allowed(self, who: str, rate: float) -> bool:
+        """One token less in the bucket of ``who``, if there is one."""
+        now = monotonic()
+        most = rate * REQUESTS_AT_ONCE / REQUESTS_PER_SECOND
+        left, before = self.buckets.pop(who, (most, now))
+        left = min(most, left + rate * (now - before))
+        self.buckets[who] = (left - 1 if left >= 1 else left, now)
+        while len(self.buckets) > 10_000:
+            self.buckets.popitem(last=False)
+        return left >= 1
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The body, or None if it is larger than allowed."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return body
+        body += message.get("body", b"")
+        if len(body) > LARGEST_BODY:
+            return None
+        if not message.get("more_body", False):
+            return body
+
+
+def openapi_of(app: FastAPI) -> dict[str, Any]:
+    """The description of the interface, for tests and clients; the server itself does not hand it out."""
+    described: dict[str, Any] = json.loads(json.dumps(app.openapi()))
+    return described

@@ -1,0 +1,449 @@
+"use strict";
+// What a participant's browser does: pages before and after, the task as a jsPsych timeline, and a queue of answers that
+// outlives reloads and lost connections. Which step is asked, and what follows, only the server decides.
+(() => {
+  const LOCKED_MS = 200; // after a step appears; the second half of a double click must not answer it
+  const FEEDBACK_MS = 900;
+  const TIMEOUT_MS = 15000;
+  const LONGEST_WAIT_MS = 15000;
+  const QUEUE = `answers ${location.pathname}`;
+
+  const at = (id) => document.getElementById(id);
+  const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+  const fill = (text, places) => text.replace(/\{(\w+)\}/g, (whole, name) => places[name] ?? whole);
+  const query = new URLSearchParams(location.search);
+
+  let texts = null;
+  let state = null;
+
+  // Elements --------------------------------------------------------------------------------------------------------
+
+  function make(tag, properties = {}, ...children) {
+    const { attributes = {}, ...own } = properties;
+    const element = Object.assign(document.createElement(tag), own);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children.filter((child) => child !== null));
+    return element;
+  }
+
+  const paragraphs = (lines, className = "") => lines.map((line) => make("p", { textContent: line, className }));
+
+  function button(label, act, className = "") {
+    return make("button", { type: "button", textContent: label, className, onclick: act });
+  }
+
+  /** Show a page and let its heading be read. */
+  function show(heading, ...children) {
+    const title = make("h1", { textContent: heading, tabIndex: -1 });
+    at("main").replaceChildren(title, ...children);
+    document.title = `${heading} · ${texts.page.title}`;
+    window.scrollTo(0, 0);
+    title.focus({ preventScroll: true });
+  }
+
+  const banner = (text) => { if (at("banner").textContent !== text) at("banner").textContent = text; };
+  const say = (text) => { at("spoken").textContent = text; };
+
+  // The server ------------------------------------------------------------------------------------------------------
+
+  /** Ask once; null where no answer came, or one that says to ask again. */
+  async function attempt(path, body) {
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
+    try {
+      const request = { signal: stop.signal, credentials: "same-origin", cache: "no-store" };
+      if (body !== undefined) {
+        Object.assign(request, {
+          method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+        });
+      }
+      const response = await fetch(path, request);
+      if (response.status >= 500 || response.status === 429) return { again: response.status };
+      return { status: response.status, value: await response.json() };
+    } catch {
+      return { again: 0 };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ask until there is an answer, waiting longer each time, less when the browser says that it is online again. */
+  async function ask(path, body) {
+    let lost = false;
+    for (let tries = 0; ; tries += 1) {
+      const answer = await attempt(path, body);
+      if (answer.again === undefined) {
+        if (lost) {
+          banner(texts ? texts.page.online : "");
+          setTimeout(() => { if (texts && at("banner").textContent === texts.page.online) banner(""); }, 3000);
+        }
+        return answer;
+      }
+      lost = true;
+      if (texts && tries >= 1) banner(answer.again === 429 ? texts.page.slow : texts.page.offline);
+      const wait = Math.min(LONGEST_WAIT_MS, 400 * 2 ** Math.min(tries, 10)) * (0.5 + Math.random() / 2);
+      await Promise.race([sleep(wait), new Promise((done) => addEventListener("online", done, { once: true }))]);
+    }
+  }
+
+  // Answers that are not known to be saved yet ------------------------------------------------------------------------
+
+  const queue = {
+    items: [],
+    sending: null,
+    load() {
+      try { this.items = JSON.parse(sessionStorage.getItem(QUEUE) ?? "[]"); } catch { this.items = []; }
+    },
+    keep() {
+      try { sessionStorage.setItem(QUEUE, JSON.stringify(this.items)); } catch { /* memory has them */ }
+    },
+    add(item) {
+      this.items.push(item);
+      this.keep();
+      return this.send();
+    },
+    clear() {
+      this.items = [];
+      this.keep();
+    },
+    /** Send everything in order; resolves to what followed the last answer. */
+    send() {
+      this.sending ??= this.drain().finally(() => { this.sending = null; });
+      return this.sending;
+    },
+    async drain() {
+      let feedback = "";
+      while (this.items.length) {
+        const { status, value } = await ask("api/answers", this.items[0]);
+        if (status === 200) {
+          this.items.shift();
+          this.keep();
+          feedback = value.saved ? value.feedback : "";
+          take(value.state);
+        } else {
+          this.clear(); // another tab went on, or the study ended: the server knows what is asked now
+          const now = await ask("api/state");
+          if (now.status !== 200) throw new Error(`state ${now.status}`);
+          take(now.value);
+        }
+      }
+      return feedback;
+    },
+  };
+
+  addEventListener("beforeunload", (event) => { if (queue.items.length) event.preventDefault(); });
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
+  // The task ----------------------------------------------------------------------------------------------------------
+
+  const steps = new Map();
+  let position = 0;
+  let wake = () => {};
+
+  /** Take over what the server says. */
+  function take(now) {
+    state = now;
+    for (const step of now.steps ?? []) steps.set(step.position, step);
+    if (now.position !== undefined) position = Math.max(position, now.position);
+    wake();
+  }
+
+  const ended = () => state.phase !== "task";
+
+  /** A step to be answered, or the end; waits for whichever comes. */
+  class Waiting {
+    static info = { name: "lakatos-waiting", version: "1", parameters: {}, data: {} };
+    async trial(display) {
+      const saving = setTimeout(() => {
+        display.replaceChildren(make("p", { className: "quiet", textContent: texts.page.saving }));
+      }, 400);
+      while (!ended() && !steps.has(position)) {
+        await new Promise((done) => {
+          wake = done;
+          if (queue.items.length) queue.send().catch(fail);
+          else if (!queue.sending) refresh().then(done, done);
+        });
+      }
+      clearTimeout(saving);
+      return {};
+    }
+  }
+
+  /** One step: what is shown, a button for each option, keys 1, 2, ... and for two options the arrows. */
+  class Choice {
+    static info = { name: "lakatos-choice", version: "1", parameters: {}, data: {} };
+    trial(display) {
+      const step = steps.get(position);
+      const heading = make("h2", { tabIndex: -1, textContent: fill(texts.page.trial, { step: position + 1 }) });
+      const notices = paragraphs(step.notices, "notice");
+      const question = make("p", { className: "question", textContent: step.question, id: "question" });
+      const buttons = step.options.map((option, place) => {
+        const key = make("kbd", { textContent: place + 1, attributes: { "aria-hidden": "true" } });
+        const made = make("button", { type: "button", disabled: !option.available }, option.label, key);
+        made.setAttribute("aria-keyshortcuts", String(place + 1));
+        return made;
+      });
+      const feedback = make("p", { className: "feedback", hidden: true });
+      const options = make(
+        "div", { className: "options", attributes: { role: "group", "aria-labelledby": "question" } }, ...buttons);
+      const picture = make("div", { className: "picture card", hidden: !step.picture });
+      picture.innerHTML = step.picture; // made by the server from numbers and its own words
+      picture.classList.toggle("four", buttons.length > 2);
+      picture.classList.toggle("stacked", picture.querySelector("table") !== null);
+      picture.setAttribute("role", "group");
+      picture.setAttribute("aria-labelledby", "question");
+      display.replaceChildren(heading, ...notices, picture, question, options, feedback,
+        make("p", { className: "keys quiet small", textContent: texts.page.keys }));
+      header();
+      window.scrollTo(0, 0);
+
+      let shown = performance.now();
+      requestAnimationFrame((now) => { shown = Math.max(shown, now); });
+
+      return new Promise((done) => {
+        const choose = async (place, when) => {
+          const time = when - shown;
+          if (time < LOCKED_MS || buttons[place] === undefined || buttons[place].disabled) return;
+          removeEventListener("keydown", press);
+          const item = { position, response: place, response_time_ms: Math.round(time * 10) / 10 };
+          position += 1;
+          buttons[place].classList.add("chosen");
+          buttons[place].setAttribute("aria-pressed", "true");
+          for (const other of buttons) other.disabled = true;
+          const sent = queue.add(item).catch(fail);
+          if (!steps.has(position)) {
+            const words = await sent; // what comes next depends on this answer
+            if (words) {
+              feedback.textContent = words;
+              feedback.hidden = false;
+              say(words);
+              await sleep(FEEDBACK_MS);
+            }
+          }
+          done({ ...item });
+        };
+        const press = (event) => {
+          if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || at("dialog").open) return;
+          const arrows = { ArrowLeft: 0, ArrowRight: 1 };
+          const two = buttons.length === 2 && event.key in arrows;
+          if (!two && !/^[1-9]$/.test(event.key)) return;
+          event.preventDefault();
+          choose(two ? arrows[event.key] : Number(event.key) - 1, event.timeStamp);
+        };
+        buttons.forEach((item, place) => { item.onclick = (event) => choose(place, event.timeStamp); });
+        addEventListener("keydown", press);
+        queueMicrotask(() => heading.focus({ preventScroll: true }));
+      });
+    }
+  }
+
+  async function task() {
+    position = Math.max(state.position, ...queue.items.map((item) => item.position + 1));
+    document.title = texts.page.title;
+    at("main").replaceChildren();
+    const jsPsych = initJsPsych({ display_element: at("main"), use_webaudio: false });
+    const choice = { timeline: [{ type: Choice }], conditional_function: () => !ended() };
+    await jsPsych.run([{ timeline: [{ type: Waiting }, choice], loop_function: () => !ended() }]);
+    at("main").removeAttribute("tabindex");
+    page();
+  }
+
+  // Pages before and after --------------------------------------------------------------------------------------------
+
+  function header() {
+    const running = state.phase === "task";
+    at("preview").hidden = !state.preview;
+    at("preview").textContent = texts.page.preview;
+    if (state.preview) at("preview").append(" ", button(texts.page.again, again, "plain small"));
+    at("progress").hidden = !running;
+    if (running) {
+      const words = fill(texts.page.progress, { step: Math.min(position + 1, state.n_steps), of: state.n_steps });
+      const bar = at("progress").querySelector("progress");
+      bar.value = position / state.n_steps;
+      bar.setAttribute("aria-label", words);
+      at("progress").querySelector("span").textContent = words;
+    }
+    at("header").hidden = !running && !state.preview;
+    at("footer").hidden = !["task", "instructions"].includes(state.phase);
+    at("stop").textContent = texts.page.stop;
+  }
+
+  async function again() {
+    queue.clear();
+    await ask("api/again", {});
+    location.reload();
+  }
+
+  function prolific() {
+    const given = ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"].map((name) => query.get(name) ?? "");
+    if (!given.every((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value))) return null;
+    return { participant: given[0], study: given[1], submission: given[2] };
+  }
+
+  function consentPage() {
+    const words = texts.consent;
+    const agreed = make("input", { type: "checkbox", id: "agree" });
+    const problem = make("p", { className: "problem", attributes: { role: "alert" } });
+    const start = button(words.start, async () => {
+      if (!agreed.checked) {
+        problem.textContent = words.agree;
+        agreed.focus();
+        return;
+      }
+      start.disabled = true;
+      const body = { consent: words.digest, language: texts.language, prolific: prolific() };
+      const { status, value } = await ask("api/consent", body);
+      if (status === 200) {
+        take(value);
+        page();
+      } else if (status === 401) {
+        fail(texts.page.cookies);
+      } else {
+        await begin(); // the text was changed while it was read
+      }
+    });
+    const decline = button(words.decline, () => show(words.heading, ...paragraphs([words.declined])), "plain");
+    show(words.heading, languages(), make("div", { className: "card" }, ...paragraphs(words.paragraphs)),
+      make("label", { className: "tick" }, agreed, make("span", { textContent: words.agree })), problem,
+      make("div", { className: "row" }, start, decline));
+  }
+
+  function languages() {
+    const names = Object.entries(texts.languages);
+    if (names.length < 2) return null;
+    const select = make("select", { id: "language" },
+      ...names.map(([code, name]) => make("option", { value: code, textContent: name, lang: code })));
+    select.value = texts.language;
+    select.onchange = async () => {
+      await read(select.value);
+      page();
+      at("language").focus();
+    };
+    return make("div", { className: "language" }, make("label", { htmlFor: "language", textContent: texts.page.language }), select);
+  }
+
+  function instructionsPage() {
+    const words = texts.instructions;
+    const wrong = state.attempts
+      ? make("p", {
+        className: "problem", textContent: fill(texts.comprehension.wrong, { step: state.attempts_left }),
+        attributes: { role: "alert" } })
+      : null;
+    show(words.heading, wrong, make("div", { className: "card" }, ...paragraphs(words.paragraphs)),
+      make("div", { className: "row" }, button(words.start, comprehensionPage)));
+  }
+
+  function comprehensionPage() {
+    const words = texts.comprehension;
+    const problem = make("p", { className: "problem", attributes: { role: "alert" } });
+    const fields = texts.questions.map((item, number) =>
+      make("fieldset", {}, make("legend", { textContent: item.text }), ...item.answers.map((answer, place) =>
+        make("label", { className: "tick" }, make("input", { type: "radio", name: `question-${number}`, value: place }),
+          make("span", { textContent: answer })))));
+    const submit = make("button", { type: "submit", textContent: words.submit });
+    const form = make("form", { noValidate: true }, ...fields, problem, make("div", { className: "row" }, submit,
+      button(words.back, instructionsPage, "plain")));
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      const chosen = fields.map((field) => field.querySelector("input:checked"));
+      const missing = chosen.indexOf(null);
+      if (missing >= 0) {
+        problem.textContent = words.missing;
+        fields[missing].querySelector("input").focus();
+        return;
+      }
+      submit.disabled = true;
+      const body = { attempt: state.attempts, answers: chosen.map((input) => Number(input.value)) };
+      const { status, value } = await ask("api/comprehension", body);
+      if (status !== 200) return fail();
+      take(value);
+      page();
+    };
+    show(words.heading, ...paragraphs([words.paragraph]), form);
+  }
+
+  function endPage() {
+    const words = texts.end;
+    if (state.status !== "completed") {
+      show(words.heading_ended, ...paragraphs([words[state.status]]));
+      return;
+    }
+    const code = make("p", { className: "code", textContent: state.code });
+    const copy = button(words.copy, async () => {
+      try {
+        await navigator.clipboard.writeText(state.code);
+        copy.textContent = words.copied;
+        say(words.copied);
+      } catch {
+        getSelection().selectAllChildren(code);
+      }
+    }, "plain");
+    const finish = state.finish
+      ? make("a", { href: state.finish, className: "button", textContent: words.finish, rel: "noreferrer" }) : null;
+    show(words.heading_completed, ...paragraphs(words.completed),
+      make("div", { className: "card" }, make("p", { textContent: words.code, className: "quiet" }), code,
+        make("div", { className: "row" }, finish, copy)));
+  }
+
+  function stopDialog() {
+    const words = texts.stop;
+    const dialog = at("dialog");
+    const stop = async (keep) => {
+      dialog.close();
+      if (keep) await queue.send(); else queue.clear();
+      const { status, value } = await ask("api/stop", { keep });
+      if (status !== 200) return fail();
+      queue.clear();
+      const outside = state.phase !== "task";
+      take(value);
+      if (outside) page(); else location.reload();
+    };
+    dialog.replaceChildren(
+      make("h1", { textContent: words.heading, id: "dialog-heading" }), ...paragraphs([words.paragraph]),
+      make("div", { className: "row" }, button(words.back, () => dialog.close()),
+        button(words.keep, () => stop(true), "plain"), button(words.delete, () => stop(false), "plain")));
+    dialog.showModal();
+  }
+
+  function fail(message) {
+    show(texts?.page.title ?? document.title, ...paragraphs([typeof message === "string" ? message : texts?.page.error ?? ""]));
+    if (message instanceof Error) throw message;
+  }
+
+  // Where to go ---------------------------------------------------------------------------------------------------------
+
+  function page() {
+    header();
+    const pages = { consent: consentPage, instructions: instructionsPage, task, end: endPage };
+    const shown = pages[state.phase]();
+    if (shown instanceof Promise) shown.catch(fail);
+  }
+
+  async function read(language) {
+    texts = (await ask(`api/texts?language=${encodeURIComponent(language)}`)).value;
+    document.documentElement.lang = texts.language;
+  }
+
+  async function refresh() {
+    const { status, value } = await ask("api/state");
+    if (status === 200) take(value);
+  }
+
+  async function begin() {
+    const language = document.documentElement.lang || "en";
+    const { status, value } = await ask(`api/state?language=${encodeURIComponent(language)}`);
+    await read(status === 200 ? value.language : language);
+    if (status !== 200 || !texts.page) {
+      at("main").replaceChildren(...paragraphs([texts.page?.cookies ?? texts.detail ?? ""]));
+      return;
+    }
+    take(value);
+    queue.load();
+    if (state.phase !== "task") queue.clear();
+    await queue.send();
+    page();
+  }
+
+  at("stop").onclick = stopDialog;
+  begin();
+})();

@@ -1,0 +1,90 @@
+"""People who take part on the laboratory's own page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.errors import SourceError
+from experiments.participants.source import Recruitment, offers_to_new_people
+from experiments.participants.web.store import Store
+from experiments.participants.web.study import Experiment, PageSettings
+from experiments.participants.web.texts import Texts, texts_for
+from experiments.preregistration import Preregistration, check_preregistered
+from experiments.task import Design, Domain, Offer
+from traces.digest import Digest
+
+
+class WebParticipants:
+    """People who are asked on the page; see `experiments.participants.source.ParticipantSource`.
+
+    Recruiting registers the experiment in the run's collection, where the page's server, a process of its own, finds
+    it. The server leaves each person's answers in the inbox, so that there is nothing to poll here.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        domain: Domain,
+        settings: Mapping[str, Any],
+        seed: int = 0,
+        page: PageSettings | None = None,
+        texts: Mapping[str, Texts] | None = None,
+    ) -> None:
+        """Make a source.
+
+        Args:
+            folder: Of the run.
+            domain: Makes the stimuli that people can be asked.
+            settings: Describe the design space to the domain.
+            seed: Of the campaign; with the recruitment and a person's place it decides the order of trials.
+            page: How the page treats people.
+            texts: The study's own sentences by language; see `experiments.participants.web.texts.texts_for`.
+
+        Raises:
+            SourceError: The texts are not complete, or lack the language that the page shows first.
+        """
+        self.folder, self.domain, self.settings, self.seed = Path(folder), domain, settings, seed
+        self.page, self.texts = page or PageSettings(), texts_for(domain.name, texts)
+        if self.page.language not in self.texts:
+            raise SourceError(
+                f"the page has no texts in {self.page.language!r}; there are {', '.join(self.texts)}. Give a file."
+            )
+
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+        """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
+        return offers_to_new_people(self.domain, self.settings, rng, n_most)
+
+    def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
+        """Open the experiment on the page; see `ParticipantSource`."""
+        check_preregistered(preregistration, design)
+        if design.archive:
+            raise SourceError(f"{design.name}: people on the page have no answers from the archive {design.archive!r}.")
+        if design.n_participants < 1:
+            raise SourceError(f"{design.name} asks for {design.n_participants} participants; ask for at least 1.")
+        self.domain.check(design.stimuli)
+        store = Store(self.folder)
+        try:
+            store.register(Experiment(key, self.domain.name, design, self.seed, self.page, self.texts))
+        finally:
+            store.shut()
+        return Recruitment(key, design.name, design.n_participants)
+
+    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
+        """Nothing: the page's server leaves answers in the inbox by itself."""
+        return []
+
+    def close(self, recruitment: Recruitment) -> None:
+        """Let nobody new in; who is taking part may finish."""
+        store = Store(self.folder)
+        try:
+            store.close(recruitment.key)
+        finally:
+            store.shut()
+
+    def mark_released(self, design: Design) -> None:
+        """Nothing to note: new people do not run out."""

@@ -1,0 +1,534 @@
+"""Where the page keeps what people do: ``collection.sqlite`` in the run's folder, never part of the journal.
+
+It holds the experiments that people were recruited for, one session a person, every answer as it was made, and, in a
+table of its own, the identifiers of recruitment services. A session that ends leaves one `PersonAnswers` in the inbox.
+An answer is on disk when `Store.answer` returns. Several processes may use one store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from experiments.errors import ExperimentError, SourceError
+from experiments.participants.answers import PersonAnswers, Status, pseudonym
+from experiments.participants.web.study import Experiment, available, follows, plan_of
+from traces.digest import Digest
+from traces.inbox import Inbox
+
+COLLECTION_FILE: Final = "collection.sqlite"
+KEY_FILE: Final = "collection.key"
+LONGEST_RESPONSE_TIME_MS: Final = 1e9
+PREVIEW_SECONDS: Final = 86_400.0
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS experiment (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE, n_participants INTEGER NOT NULL,
+    content TEXT NOT NULL, closed INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE IF NOT EXISTS session (
+    number INTEGER PRIMARY KEY, experiment TEXT NOT NULL REFERENCES experiment (key), person TEXT NOT NULL,
+    preview INTEGER NOT NULL, source TEXT NOT NULL, place INTEGER NOT NULL, status TEXT NOT NULL,
+    passed INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, consent TEXT NOT NULL,
+    language TEXT NOT NULL, code TEXT NOT NULL, started REAL NOT NULL, seen REAL NOT NULL, ended REAL,
+    delivered INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS one_session_a_person ON session (person) WHERE preview = 0;
+CREATE INDEX IF NOT EXISTS sessions_of_an_experiment ON session (experiment, preview, status);
+CREATE TABLE IF NOT EXISTS access (token TEXT PRIMARY KEY, session INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS answer (
+    session INTEGER NOT NULL, position INTEGER NOT NULL, response INTEGER NOT NULL, response_time_ms REAL NOT NULL,
+    feedback TEXT NOT NULL, answered REAL NOT NULL, PRIMARY KEY (session, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS identifier (
+    session INTEGER NOT NULL, service TEXT NOT NULL, participant TEXT NOT NULL, study TEXT NOT NULL,
+    submission TEXT NOT NULL, PRIMARY KEY (service, participant, submission)
+) STRICT;
+"""
+ACTIVE: Final = "active"
+
+
+class NoPlaceError(ExperimentError):
+    """No experiment is open, or all its places are taken."""
+
+    def __init__(self, reason: Literal["full", "closed"]) -> None:
+        super().__init__({"full": "all places are taken.", "closed": "no experiment is open."}[reason])
+        self.reason: Literal["full", "closed"] = reason
+
+
+class NotAskedError(ExperimentError):
+    """An answer to something that this person was not asked, or not yet, or cannot choose."""
+
+
+@dataclass(frozen=True)
+class Identifiers:
+    """What a recruitment service calls somebody."""
+
+    service: str
+    participant: str
+    study: str = ""
+    submission: str = ""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One person, or one preview, in one experiment."""
+
+    number: int
+    experiment: Experiment
+    person: str
+    preview: bool
+    source: str
+    place: int
+    status: str
+    """``active``, or a `Status`."""
+    passed: bool
+    """Whether the comprehension check is behind this person."""
+    attempts: int
+    consent: Digest
+    language: str
+    code: str
+    position: int
+    """Answers so far, which is the place of the step to be answered."""
+    feedback: Mapping[str, float]
+    """What followed the latest answer to a trial; nothing before the first."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a recruitment service's participant did here."""
+
+    submission: str
+    participant: str
+    person: str
+    status: str
+    code: str
+    """Completion code; empty unless completed."""
+
+
+def collection_key(folder: Path) -> bytes:
+    """The key of a run's pseudonyms, made when there is none; readable for its owner only."""
+    path = folder / KEY_FILE
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_bytes()
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(32))
+        file.flush()
+        os.fsync(file.fileno())
+    return path.read_bytes()
+
+
+def hashed(token: str) -> str:
+    """A token as it is stored, so that nobody who reads the store can pose as a participant."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Store:
+    """Sessions and answers of one run. All methods may be called from any thread."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        """Use the collection of the run in ``folder``; made if it is not there, readable for its owner only.
+
+        Raises:
+            SourceError: It cannot be made or read.
+        """
+        self.path, self.clock = Path(folder) / COLLECTION_FILE, clock
+        self._lock = threading.Lock()
+        self._experiments: dict[str, Experiment] = {}
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            self.key = collection_key(self.path.parent)
+            self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=30, check_same_thread=False)
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise SourceError(f"cannot use the collection {self.path}: {error}.") from error
+        self._connection.row_factory = sqlite3.Row
+
+    def shut(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    # Experiments
+
+    def register(self, experiment: Experiment) -> None:
+        """Open an experiment; registering it again changes nothing.
+
+        Raises:
+            SourceError: The key or the name belongs to another experiment.
+        """
+        content = json.dumps(experiment.to_json(), sort_keys=True)
+        with self._change() as sql:
+            sql.execute(
+                "INSERT INTO experiment (key, name, n_participants, content) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (experiment.key, experiment.name, experiment.design.n_participants, content),
+            )
+            found = sql.execute("SELECT name FROM experiment WHERE key = ?", (experiment.key,)).fetchone()
+        if found is None or found["name"] != experiment.name:
+            raise SourceError(
+                f"the key {experiment.key[:8]} or the name {experiment.name!r} belongs to another experiment in "
+                f"{self.path}."
+            )
+
+    def want(self, key: Digest, n_participants: int) -> None:
+        """Raise the number of people wanted, to replace some whose answers do not count; it never falls.
+
+        Raises:
+            SourceError: There is no such experiment.
+        """
+        with self._change() as sql:
+            changed = sql.execute(
+                "UPDATE experiment SET n_participants = max(n_participants, ?) WHERE key = ?", (n_participants, key)
+            )
+            if changed.rowcount == 0:
+                raise SourceError(f"no experiment {key[:8]} in {self.path}.")
+
+    def close(self, key: Digest) -> None:
+        """Let nobody new in; who is taking part may finish."""
+        with self._change() as sql:
+            sql.execute("UPDATE experiment SET closed = 1 WHERE key = ?", (key,))
+
+    def current(self) -> Experiment | None:
+        """The open experiment that the next person would see: the first with a free place, or the first of all."""
+        with self._lock:
+            return self._current(preview=False) or self._current(preview=True)
+
+    # Sessions
+
+    def session(self, token: str) -> Session | None:
+        """The session that a token opens."""
+        with self._lock:
+            return self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
+
+    def join(
+        self,
+        token: str,
+        *,
+        consent: Digest,
+        language: str,
+        identifiers: Identifiers | None = None,
+        preview: bool = False,
+    ) -> Session:
+        """Give a person a session, or find the one there is: a person is somebody with one token or one identifier.
+
+        Raises:
+            NoPlaceError: No experiment is open, or all places are taken.
+        """
+        now = self.clock()
+        person = pseudonym(self.key, "web", hashed(token))
+        if identifiers:
+            person = pseudonym(self.key, identifiers.service, identifiers.participant)
+        with self._change() as sql:
+            session = self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
+            if identifiers and not preview:
+                session = self._session("person = ? AND preview = 0", person)
+            if session is None:
+                experiment = self._current(preview=preview)
+                if experiment is None:
+                    raise NoPlaceError("full" if self._current(preview=True) else "closed")
+                place = sql.execute(
+                    "SELECT coalesce(max(place) + 1, 0) FROM session WHERE experiment = ? AND preview = ?",
+                    (experiment.key, preview),
+                ).fetchone()[0]
+                number = sql.execute(
+                    "INSERT INTO session (experiment, person, preview, source, place, status, consent, language, code, "
+                    "started, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        experiment.key, person, preview, identifiers.service if identifiers else "web", place, ACTIVE,
+                        consent, language, experiment.settings.completion_code or secrets.token_hex(4).upper(), now,
+                        now,
+                    ),
+                ).lastrowid  # fmt: skip
+                session = self._session("number = ?", number)
+                assert session is not None
+            sql.execute(
+                "INSERT INTO access (token, session) VALUES (?, ?) ON CONFLICT (token) DO UPDATE SET session = ?",
+                (hashed(token), session.number, session.number),
+            )
+            if identifiers and not preview:
+                sql.execute(
+                    "INSERT INTO identifier (session, service, participant, study, submission) VALUES (?, ?, ?, ?, ?) "
+                    "ON CONFLICT DO NOTHING",
+                    (
+                        session.number, identifiers.service, identifiers.participant, identifiers.study,
+                        identifiers.submission,
+                    ),
+                )  # fmt: skip
+        return session
+
+    def comprehension(self, session: Session, attempt: int, passed: bool) -> Session:
+        """Note an attempt at the comprehension check, once for each ``attempt``, counted from 0."""
+        most = session.experiment.settings.most_attempts
+        with self._change() as sql:
+            now = self._fresh(session)
+            if now.status == ACTIVE and not now.passed and now.attempts == attempt:
+                sql.execute(
+                    "UPDATE session SET passed = ?, attempts = ?, seen = ? WHERE number = ?",
+                    (passed, attempt + 1, self.clock(), session.number),
+                )
+                if not passed and attempt + 1 >= most:
+                    self._end(session.number, "screened_out")
+            return self._fresh(session)
+
+    def answer(
+        self, session: Session, position: int, response: int, response_time_ms: float
+    ) -> tuple[bool, dict[str, float], Session]:
+        """Save the answer to the step at ``position``; the first answer to a step stands.
+
+        Returns:
+            Whether it was saved now (not before), what followed, and the session afterwards.
+
+        Raises:
+            NotAskedError: This person was not asked that, or has stopped, or cannot choose that option.
+        """
+        with self._change() as sql:
+            now = self._fresh(session)
+            if position < now.position:
+                found = sql.execute(
+                    "SELECT feedback FROM answer WHERE session = ? AND position = ?", (now.number, position)
+                ).fetchone()
+                return False, json.loads(found["feedback"]), now
+            steps = plan_of(now.experiment, now.place)
+            if now.status != ACTIVE or not now.passed or position > now.position or position >= len(steps):
+                raise NotAskedError(f"step {position} is not asked now; the next one is {now.position}.")
+            step = steps[position]
+            options = available(now.experiment, step)
+            if not 0 <= response < len(options) or not options[response]:
+                raise NotAskedError(f"step {position} has no option {response} to choose.")
+            feedback = follows(now.experiment, step, now.feedback, response) if step.kind == "trial" else {}
+            time_ms = min(max(response_time_ms, 0.0), LONGEST_RESPONSE_TIME_MS)
+            sql.execute(
+                "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (now.number, position, response, time_ms, json.dumps(feedback), self.clock()),
+            )
+            sql.execute("UPDATE session SET seen = ? WHERE number = ?", (self.clock(), now.number))
+            if position + 1 == len(steps):
+                self._end(now.number, "completed")
+            return True, feedback, self._fresh(now)
+
+    def stop(self, session: Session, *, keep: bool) -> Session:
+        """The person stops; ``keep`` says whether the answers stay. After the end it changes nothing."""
+        with self._change() as sql:
+            if self._fresh(session).status == ACTIVE:
+                if not keep:
+                    sql.execute("DELETE FROM answer WHERE session = ?", (session.number,))
+                self._end(session.number, "returned")
+            return self._fresh(session)
+
+    def forget_token(self, token: str) -> None:
+        """Let a token open nothing any more, so that a preview can begin again."""
+        with self._change() as sql:
+            sql.execute("DELETE FROM access WHERE token = ?", (hashed(token),))
+
+    def expire(self) -> int:
+        """End the sessions of people who stopped answering or took too long; forget old previews.
+
+        Returns:
+            Sessions that ended.
+        """
+        now, n_ended = self.clock(), 0
+        with self._change() as sql:
+            for row in sql.execute(
+                "SELECT number, experiment, started, seen FROM session WHERE status = ? AND preview = 0", (ACTIVE,)
+            ).fetchall():
+                settings = self._experiment(row["experiment"]).settings
+                if now - row["seen"] > 60 * settings.idle_minutes:
+                    self._end(row["number"], "partial")
+                elif now - row["started"] > 60 * settings.limit_minutes:
+                    self._end(row["number"], "timed_out")
+                else:
+                    continue
+                n_ended += 1
+            old = "(SELECT number FROM session WHERE preview = 1 AND seen < ?)"
+            for statement in ("answer WHERE session", "access WHERE session", "session WHERE number"):
+                sql.execute(f"DELETE FROM {statement} IN {old}", (now - PREVIEW_SECONDS,))
+        return n_ended
+
+    # What comes of it
+
+    def deliver(self, inbox: Inbox) -> int:
+        """Leave one `PersonAnswers` in the inbox for every session that ended; what was left before stays as it is.
+
+        Returns:
+            How many were left now.
+        """
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT number FROM session WHERE status <> ? AND preview = 0 AND delivered = 0", (ACTIVE,)
+            ).fetchall()
+        for row in rows:
+            with self._lock:
+                session = self._session("number = ?", row["number"])
+                answers = None if session is None else self._answers(session)
+            if session is None or answers is None:
+                continue
+            inbox.deliver(session.source, answers.to_json(), batch_key=f"{session.experiment.key}:{session.person}")
+            with self._change() as sql:
+                sql.execute("UPDATE session SET delivered = 1 WHERE number = ?", (session.number,))
+        return len(rows)
+
+    def erase(self, person: str) -> int:
+        """Forget a person who withdraws: session, answers and identifiers are gone from storage.
+
+        Returns:
+            Sessions that are gone, 0 or 1.
+        """
+        chosen = "(SELECT number FROM session WHERE person = ?)"
+        with self._change() as sql:
+            for table in ("answer", "access", "identifier"):
+                sql.execute(f"DELETE FROM {table} WHERE session IN {chosen}", (person,))
+            n_gone = sql.execute("DELETE FROM session WHERE person = ?", (person,)).rowcount
+        with self._lock:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return n_gone
+
+    def submissions(self, service: str = "prolific") -> list[Submission]:
+        """What the participants of a recruitment service did here, for whoever pays them."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT submission, participant, person, status, CASE status WHEN 'completed' THEN code ELSE '' END "
+                "FROM identifier JOIN session ON number = session WHERE service = ? ORDER BY number, submission",
+                (service,),
+            ).fetchall()
+        return [Submission(*row) for row in rows]
+
+    def status(self) -> list[dict[str, Any]]:
+        """How far each experiment is: people wanted, and how many sessions have each status."""
+        with self._lock:
+            found = []
+            for row in self._connection.execute("SELECT * FROM experiment ORDER BY number").fetchall():
+                counts = self._connection.execute(
+                    "SELECT status, count(*) FROM session WHERE experiment = ? AND preview = 0 GROUP BY status",
+                    (row["key"],),
+                ).fetchall()
+                found.append(
+                    {
+                        "name": row["name"],
+                        "open": not row["closed"],
+                        "wanted": row["n_participants"],
+                        "people": dict(sorted(map(tuple, counts))),
+                    }
+                )
+            return found
+
+    def answers_of(self, session: Session) -> PersonAnswers:
+        """What a person did so far, as it would be left in the inbox."""
+        with self._lock:
+            answers = self._answers(session)
+        if answers is None:
+            raise SourceError("the session goes on; its answers are left when it ends.")
+        return answers
+
+    # Inside a transaction, or under the lock
+
+    def _answers(self, session: Session) -> PersonAnswers | None:
+        if session.status == ACTIVE:
+            return None
+        rows = self._connection.execute(
+            "SELECT position, response, response_time_ms, feedback FROM answer WHERE session = ? ORDER BY position",
+            (session.number,),
+        ).fetchall()
+        steps = plan_of(session.experiment, session.place)
+        trials = [row for row in rows if steps[row["position"]].kind == "trial"]
+        feedback = [json.loads(row["feedback"]) for row in trials]
+        status: Any = session.status
+        found: Status = status
+        return PersonAnswers(
+            experiment=session.experiment.name,
+            person=session.person,
+            status=found,
+            trial=tuple(steps[row["position"]].row for row in trials),
+            response=tuple(row["response"] for row in trials),
+            response_time_ms=tuple(row["response_time_ms"] for row in trials),
+            feedback={name: tuple(item[name] for item in feedback) for name in (feedback[0] if feedback else {})},
+            checks=tuple(
+                row["response"] == steps[row["position"]].row for row in rows if steps[row["position"]].kind == "check"
+            ),
+            comprehension_attempts=session.attempts,
+            consent=session.consent,
+            language=session.language,
+            source=session.source,
+        )
+
+    def _current(self, *, preview: bool) -> Experiment | None:
+        taken = (
+            "(SELECT count(*) FROM session WHERE session.experiment = experiment.key AND preview = 0 "
+            f"AND status IN ('{ACTIVE}', 'completed'))"
+        )
+        free = "" if preview else f"AND n_participants > {taken}"
+        row = self._connection.execute(
+            f"SELECT key FROM experiment WHERE closed = 0 {free} ORDER BY number LIMIT 1"
+        ).fetchone()
+        return None if row is None else self._experiment(row["key"])
+
+    def _experiment(self, key: str) -> Experiment:
+        if key not in self._experiments:
+            row = self._connection.execute("SELECT content FROM experiment WHERE key = ?", (key,)).fetchone()
+            self._experiments[key] = Experiment.from_json(json.loads(row["content"]))
+        return self._experiments[key]
+
+    def _fresh(self, session: Session) -> Session:
+        found = self._session("number = ?", session.number)
+        if found is None:
+            raise NotAskedError("this session was erased.")
+        return found
+
+    def _session(self, where: str, value: object) -> Session | None:
+        row = self._connection.execute(f"SELECT * FROM session WHERE {where}", (value,)).fetchone()
+        if row is None:
+            return None
+        experiment = self._experiment(row["experiment"])
+        (position,) = self._connection.execute(
+            "SELECT count(*) FROM answer WHERE session = ?", (row["number"],)
+        ).fetchone()
+        latest = None
+        if experiment.task.sequential and position:
+            latest = self._connection.execute(
+                "SELECT feedback FROM answer WHERE session = ? AND feedback <> '{}' ORDER BY position DESC LIMIT 1",
+                (row["number"],),
+            ).fetchone()
+        copied = {
+            name: row[name]
+            for name in ("number", "person", "source", "place", "status", "attempts", "consent", "language", "code")
+        }
+        return Session(
+            experiment=experiment,
+            preview=bool(row["preview"]),
+            passed=bool(row["passed"]),
+            position=position,
+            feedback={} if latest is None else json.loads(latest["feedback"]),
+            **copied,
+        )
+
+    def _end(self, number: int, status: Status) -> None:
+        self._connection.execute(
+            "UPDATE session SET status = ?, ended = ? WHERE number = ?", (status, self.clock(), number)
+        )
+
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; all of it is on disk afterwards, or nothing."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")

@@ -1,0 +1,172 @@
+"""What the page asks of one person, step by step: pure functions of the design, the seed and the person's place.
+
+Nothing of a step that a person has not reached yet leaves the server where something follows an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.design import design_from_json, design_to_json
+from experiments.domains import DOMAINS
+from experiments.errors import SourceError
+from experiments.participants.source import rng_of
+from experiments.task import Design, Domain
+from traces.digest import Digest
+
+Array = NDArray[Any]
+LOOK_AHEAD = 4
+"""Steps that a page holds beyond the one shown, so that a lost connection is not felt at once."""
+MINUTES_BEFORE_TASK = 3
+SECONDS_PER_STEP = 7
+
+
+@dataclass(frozen=True)
+class PageSettings:
+    """How the page treats people."""
+
+    language: str = "en"
+    """Shown first; people may choose another one that there is."""
+    checks: int = 2
+    """Attention checks, strewn among the trials."""
+    most_attempts: int = 3
+    """At the comprehension check; then the study ends for this person."""
+    idle_minutes: float = 30.0
+    """Without an answer, after which a person counts as having stopped and the place is given to another."""
+    limit_minutes: float = 120.0
+    """From consent to the end."""
+    minutes: int = 0
+    """What the consent page says it takes; 0 for an estimate by the number of trials."""
+    contact: str = ""
+    """Whom people can ask: a name and an address."""
+    completion_code: str = ""
+    """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
+    completion_url: str = ""
+    """Where people return to; ``{code}`` stands for the completion code."""
+
+    def __post_init__(self) -> None:
+        limits = {
+            "checks": (0, 100),
+            "most_attempts": (1, 100),
+            "idle_minutes": (0.01, 1e6),
+            "limit_minutes": (0.01, 1e6),
+            "minutes": (0, 1000),
+        }
+        for name, (least, most) in limits.items():
+            if not least <= getattr(self, name) <= most:
+                raise SourceError(f"page setting {name} is {getattr(self, name)}; give {least:g} to {most:g}.")
+        if self.completion_url and not self.completion_url.startswith(("https://", "http://")):
+            raise SourceError(f"page setting completion_url is {self.completion_url!r}; give an address with https://.")
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What a recruitment registered: everything that the server needs to show it."""
+
+    key: Digest
+    """Of the recruitment."""
+    domain: str
+    design: Design
+    seed: int
+    """Of the campaign."""
+    settings: PageSettings = field(default_factory=PageSettings)
+    texts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What people read, by language; see `experiments.participants.web.texts`."""
+
+    @property
+    def name(self) -> str:
+        """Of the design."""
+        return self.design.name
+
+    @property
+    def task(self) -> Domain:
+        """The kind of task."""
+        return DOMAINS[self.domain]
+
+    @property
+    def n_options(self) -> int:
+        """Of each trial."""
+        return self.task.n_options(self.design.stimuli)
+
+    @property
+    def minutes(self) -> int:
+        """What taking part takes, about."""
+        estimate = MINUTES_BEFORE_TASK + self.n_steps * SECONDS_PER_STEP / 60
+        return self.settings.minutes or max(1, round(estimate))
+
+    @property
+    def n_steps(self) -> int:
+        """Answers of each person, attention checks among them."""
+        return len(plan_of(self, 0))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the store."""
+        plain = {"key": self.key, "domain": self.domain, "seed": self.seed, "texts": self.texts}
+        return plain | {"design": design_to_json(self.design), "settings": asdict(self.settings)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Experiment:
+        """Inverse of `to_json`."""
+        given = {"design": design_from_json(value["design"]), "settings": PageSettings(**value["settings"])}
+        return cls(**{**value, **given})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to answer."""
+
+    kind: Literal["trial", "check"]
+    row: int
+    """Trial: row of the stimuli. Check: the option that is asked for."""
+
+
+@lru_cache(maxsize=1024)
+def plan_of(experiment: Experiment, place: int) -> tuple[Step, ...]:
+    """Everything that the person at ``place`` is asked, in order; the same whenever it is computed.
+
+    Each repetition shows all trials in an order of its own; steps of a schedule keep theirs. Attention checks stand
+    between trials, never first, and never between the stages of one trial.
+    """
+    design, rng = experiment.design, rng_of(experiment.seed, experiment.key, "page", str(place))
+    rows = np.tile(np.arange(len(design.stimuli)), (design.repetitions, 1))
+    if not experiment.task.sequential:
+        rows = rng.permuted(rows, axis=1)
+    order = rows.ravel()
+    stage = design.stimuli.arrays.get("stage", np.zeros(len(design.stimuli)))
+    before = np.flatnonzero(np.asarray(stage)[order] == 0)
+    free = before[before > 0]
+    checked = rng.choice(free, size=min(experiment.settings.checks, len(free)), replace=False)
+    steps: list[Step] = []
+    for position, row in enumerate(order.tolist()):
+        if position in checked:
+            steps.append(Step("check", int(rng.integers(experiment.n_options))))
+        steps.append(Step("trial", row))
+    return tuple(steps)
+
+
+def available(experiment: Experiment, step: Step) -> tuple[bool, ...]:
+    """Which options can be chosen."""
+    free = experiment.design.stimuli.arrays.get("available")
+    if step.kind == "check" or free is None:
+        return (True,) * experiment.n_options
+    return tuple(bool(option) for option in np.asarray(free)[step.row])
+
+
+def shown(experiment: Experiment, step: Step, before: Mapping[str, float]) -> Mapping[str, Array]:
+    """What the person sees of a trial, after the feedback of the trial before; see `experiments.task.Domain.shown`."""
+    arrays = experiment.design.stimuli.take([step.row]).arrays
+    return experiment.task.shown(arrays, {name: np.full((1, 1), value) for name, value in before.items()})
+
+
+def follows(experiment: Experiment, step: Step, before: Mapping[str, float], response: int) -> dict[str, float]:
+    """What follows the response to a trial, a number for each name; nothing where nothing does."""
+    arrays = experiment.design.stimuli.take([step.row]).arrays
+    seen = shown(experiment, step, before)
+    after = experiment.task.feedback(arrays, seen, np.full((1, 1), response))
+    return {name: float(np.ravel(value)[0]) for name, value in after.items()}

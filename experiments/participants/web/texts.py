@@ -1,0 +1,165 @@
+"""What people read, by language: the files in ``texts``, a study's own sentences in their place, and their identity.
+
+A language is one file with the keys of ``en.toml``. What a study gives of its own replaces single keys. The texts of an
+experiment are written down whole when people are recruited, so that everybody in it reads the same.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from html import escape, unescape
+from pathlib import Path
+from typing import Any, Final
+
+from experiments.errors import SourceError
+from traces.digest import Digest, digest_of
+
+Texts = Mapping[str, Any]
+"""One language: sections of sentences."""
+FOLDER: Final = Path(__file__).parent / "texts"
+REFERENCE: Final = "en"
+
+
+@lru_cache(maxsize=1)
+def packaged() -> Mapping[str, Texts]:
+    """The languages that come with the laboratory."""
+    return {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def read_texts(path: Path) -> Texts:
+    """A language, or a study's own sentences, from a file.
+
+    Raises:
+        SourceError: It cannot be read or is not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SourceError(f"cannot read the texts {path}: {error}. Give a TOML file in UTF-8.") from None
+
+
+def texts_for(domain: str, own: Mapping[str, Texts] | None = None) -> dict[str, dict[str, Any]]:
+    """All languages for an experiment of ``domain``, with a study's own sentences in place of the packaged ones.
+
+    Args:
+        domain: Its instructions are kept, those of other domains left out.
+        own: Sentences by language, laid out as in ``en.toml``; a language that is not packaged must be complete.
+
+    Raises:
+        SourceError: A key is unknown, missing or of the wrong kind; the message names it.
+    """
+    own = own or {}
+    made = {}
+    for language in sorted({*packaged(), *own}):
+        if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", language):
+            raise SourceError(f"{language!r} names no language; use a code such as 'en' or 'pt-BR'.")
+        merged = _merged(packaged().get(language, {}), own.get(language, {}))
+        table = {
+            **merged,
+            "domains": {name: part for name, part in merged.get("domains", {}).items() if name == domain},
+        }
+        reference = packaged()[REFERENCE]
+        model = {**reference, "domains": {domain: reference["domains"].get(domain, reference["domains"]["risky"])}}
+        _check(table, model, f"texts of {language!r}")
+        _check_phrases(table["pictures"]["phrases"], f"texts of {language!r}.pictures.phrases")
+        made[language] = table
+    return made
+
+
+def _check_phrases(phrases: Sequence[Any], where: str) -> None:
+    for number, phrase in enumerate(phrases):
+        try:
+            pattern, replacement = phrase
+            re.compile(pattern), str(replacement)
+        except (TypeError, ValueError, re.error) as error:
+            raise SourceError(f"{where}.{number}: give a regular expression and its translation ({error}).") from None
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """``own`` over ``base``, table by table."""
+    both = {name: _merged(base[name], value) for name, value in own.items() if isinstance(base.get(name), dict)
+            and isinstance(value, Mapping)}  # fmt: skip
+    return {**base, **own, **both}
+
+
+def _check(value: Any, model: Any, where: str) -> None:
+    """Refuse what is not laid out like ``model``."""
+    if isinstance(model, Mapping):
+        if not isinstance(value, Mapping):
+            raise SourceError(f"{where}: give a table with the keys {', '.join(model)}.")
+        unknown, missing = sorted(set(value) - set(model)), sorted(set(model) - set(value))
+        if unknown or missing:
+            raise SourceError(
+                f"{where}: {f'unknown key {unknown[0]!r}' if unknown else f'the key {missing[0]!r} is missing'}; "
+                f"the keys are {', '.join(model)}."
+            )
+        for name, part in model.items():
+            _check(value[name], part, f"{where}.{name}")
+        if "right" in model and not 0 <= value["right"] < len(value["answers"]):
+            raise SourceError(f"{where}.right: give the place of the right answer, counted from 0.")
+    elif isinstance(model, list):
+        if not isinstance(value, list):
+            raise SourceError(f"{where}: give a list.")
+        for number, item in enumerate(value):
+            if model:
+                _check(item, model[0], f"{where}.{number}")
+    elif type(value) is not type(model):
+        raise SourceError(f"{where}: give {'text' if isinstance(model, str) else 'a whole number'}, not {value!r}.")
+
+
+def filled(text: str, **values: object) -> str:
+    """The sentence with its places filled in; braces that name nothing stay."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
+
+
+def consent_lines(texts: Texts, *, contact: str, minutes: int, n_trials: int) -> list[str]:
+    """What people agree to, paragraph by paragraph, as they read it."""
+    part = texts["consent"]
+    lines = [*part["paragraphs"], part["contact"] if contact else part["no_contact"], part["agree"]]
+    return [filled(line, contact=contact, minutes=minutes, n_trials=n_trials) for line in lines]
+
+
+def consent_digest(lines: list[str]) -> Digest:
+    """Identity of what somebody agreed to."""
+    return digest_of({"consent": lines})
+
+
+def option_labels(texts: Texts, domain: str, n_options: int) -> list[str]:
+    """Names of the options in the order of responses; a single one with ``{letter}`` stands for all."""
+    given = texts["domains"][domain]["options"]
+    if len(given) == n_options:
+        return list(given)
+    return [filled(given[0], letter=chr(65 + option)) for option in range(n_options)]
+
+
+def translated(picture: str, texts: Texts) -> str:
+    """A drawing of a trial with the words in it in the language of ``texts``; what no phrase matches stays."""
+    phrases = _phrases(tuple(map(tuple, texts["pictures"]["phrases"])))
+    if not phrases:
+        return picture
+
+    def turn(found: re.Match[str]) -> str:
+        text = unescape(found[1])
+        words = text.strip()
+        for pattern, replacement in phrases:
+            if match := pattern.fullmatch(words):
+                return f">{escape(text.replace(words, match.expand(replacement)), quote=False)}<"
+        return found[0]
+
+    return re.sub(r">([^<>]*[^<>\s][^<>]*)<", turn, picture)
+
+
+@lru_cache(maxsize=64)
+def _phrases(lines: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in lines)
+
+
+def words_of(picture: str) -> Iterator[str]:
+    """The texts in a drawing."""
+    for found in re.finditer(r">([^<>]*[^<>\s][^<>]*)<", picture):
+        yield unescape(found[1]).strip()

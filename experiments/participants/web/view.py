@@ -1,0 +1,143 @@
+"""What the browser is sent: texts without the right answers, and the steps that a person may see now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from experiments.participants.web.store import ACTIVE, Session
+from experiments.participants.web.study import LOOK_AHEAD, Experiment, Step, available, plan_of, shown
+from experiments.participants.web.texts import (
+    REFERENCE,
+    Texts,
+    consent_digest,
+    consent_lines,
+    filled,
+    option_labels,
+    packaged,
+    translated,
+)
+
+
+def language_of(experiment: Experiment | None, wanted: str) -> str:
+    """``wanted`` where there is such a language, else the one that the study shows first."""
+    languages = experiment.texts if experiment else packaged()
+    first = experiment.settings.language if experiment else REFERENCE
+    return next(name for name in (wanted, first, REFERENCE) if name in languages)
+
+
+def texts_of(experiment: Experiment, language: str) -> Texts:
+    """All texts of an experiment in a language that it has."""
+    return experiment.texts[language]
+
+
+def consent_of(experiment: Experiment, language: str) -> list[str]:
+    """What people agree to; the last line is the agreement itself."""
+    return consent_lines(
+        texts_of(experiment, language),
+        contact=experiment.settings.contact,
+        minutes=experiment.minutes,
+        n_trials=experiment.design.n_presentations,
+    )
+
+
+def public_texts(experiment: Experiment | None, language: str) -> dict[str, Any]:
+    """Everything that is read on the page in one language, without which answers to questions are right."""
+    name = language_of(experiment, language)
+    tables = experiment.texts if experiment else packaged()
+    texts = tables[name]
+    made: dict[str, Any] = {part: texts[part] for part in ("page", "task", "stop", "end", "comprehension")}
+    made["language"] = name
+    made["languages"] = {code: table["name"] for code, table in tables.items()}
+    made["instructions"] = texts["instructions"]
+    if experiment is None:
+        return made
+    part, lines = texts["domains"][experiment.domain], consent_of(experiment, name)
+    before = [] if experiment.task.sequential else texts["instructions"]["after"][:1]
+    checks = texts["instructions"]["after"][1:] if experiment.settings.checks else []
+    made["instructions"] = texts["instructions"] | {"paragraphs": [*part["instructions"], *before, *checks]}
+    made["questions"] = [{"text": item["text"], "answers": item["answers"]} for item in part["questions"]]
+    made["consent"] = texts["consent"] | {"paragraphs": lines[:-1], "agree": lines[-1], "digest": consent_digest(lines)}
+    return made
+
+
+def passes(experiment: Experiment, language: str, answers: list[int]) -> bool:
+    """Whether all comprehension questions are answered rightly."""
+    questions = texts_of(experiment, language)["domains"][experiment.domain]["questions"]
+    return answers == [item["right"] for item in questions]
+
+
+def state_of(session: Session) -> dict[str, Any]:
+    """Where a person is, and what can be answered from here on."""
+    steps = plan_of(session.experiment, session.place)
+    state: dict[str, Any] = {
+        "phase": "task" if session.passed else "instructions",
+        "language": session.language,
+        "preview": session.preview,
+        "n_steps": len(steps),
+        "position": session.position,
+        "attempts": session.attempts,
+        "attempts_left": session.experiment.settings.most_attempts - session.attempts,
+        "steps": [],
+    }
+    if session.status == ACTIVE:
+        return state | {"steps": steps_of(session) if session.passed else []}
+    state |= {"phase": "end", "status": session.status}
+    if session.status == "completed":
+        state |= {"code": session.code, "finish": filled(session.experiment.settings.completion_url, code=session.code)}
+    return state
+
+
+def steps_of(session: Session) -> list[dict[str, Any]]:
+    """The step to be answered now, and, where nothing follows an answer, some more."""
+    experiment = session.experiment
+    n_steps = 1 if experiment.task.sequential else 1 + LOOK_AHEAD
+    coming = plan_of(experiment, session.place)[session.position : session.position + n_steps]
+    return [
+        {"position": session.position + place, **_step(session, step, place == 0)} for place, step in enumerate(coming)
+    ]
+
+
+def feedback_words(experiment: Experiment, texts: Texts, feedback: Mapping[str, float]) -> str:
+    """What followed an answer, in a sentence; empty where nothing did."""
+    words = texts["task"]
+    if feedback.get("next_state", 0) > 0:
+        return filled(words["led_to"], place=f"{feedback['next_state']:g}")
+    reward = feedback.get("reward")
+    if reward is None:
+        return ""
+    kind = "reward" if reward > 0 else "loss" if reward < 0 else "nothing"
+    return filled(words[kind], amount=f"{abs(reward):.10g}")
+
+
+def _step(session: Session, step: Step, is_next: bool) -> dict[str, Any]:
+    experiment = session.experiment
+    texts = texts_of(experiment, session.language)
+    labels = option_labels(texts, experiment.domain, experiment.n_options)
+    options = [
+        {"label": label, "available": free} for label, free in zip(labels, available(experiment, step), strict=True)
+    ]
+    if step.kind == "check":
+        sentence = filled(texts["task"]["check"], option=labels[step.row])
+        return {"kind": "check", "question": sentence, "picture": "", "notices": [], "options": options}
+    picture = translated(experiment.task.picture(experiment.design.stimuli, step.row), texts)
+    notices = _notices(session, step, texts) if is_next else []
+    question = texts["domains"][experiment.domain]["question"]
+    return {"kind": "trial", "question": question, "picture": picture, "notices": notices, "options": options}
+
+
+def _notices(session: Session, step: Step, texts: Texts) -> list[str]:
+    """What followed the trial before, and where the person is now."""
+    experiment = session.experiment
+    stimuli = experiment.design.stimuli
+    if not experiment.task.sequential:
+        return []
+    lines = [feedback_words(experiment, texts, session.feedback)]
+    if step.row and stimuli["block_start"][step.row]:
+        lines.append(texts["task"]["new_game"])
+    if np.asarray(stimuli["stage"]).any():
+        place = float(np.ravel(shown(experiment, step, session.feedback)["state"])[0])
+        lines.append(filled(texts["task"]["here"], place=f"{place:g}") if place else texts["task"]["start"])
+    return [line for line in lines if line]
