@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from theories.families.family import Family
+from theories.families.learning_past import HABITS, RATES
 from theories.families.parameter import log_uniform, normal, uniform
 from theories.grammar import Composition, Grammar, Mechanism, Slot
 
@@ -413,11 +414,13 @@ GRAMMAR = Grammar(
     mechanisms=(
         *EXPECTATION,
         *RATE,
+        *RATES,
         *CREDIT,
         *OTHERS,
         *PLANNING,
         TRIED,
         *HABIT,
+        *HABITS,
         LEAN,
         *CHOICE,
         LAPSE,

@@ -193,3 +193,38 @@ def test_the_hybrid_without_planning_is_model_free_and_with_nothing_else_model_b
     np.testing.assert_allclose(walk(sandbox, "hybrid", {**hybrid, "planning": 0.0}, picks, rewards, **plan), free)
     based = walk(sandbox, "model_based", shared, picks, rewards, **plan)
     np.testing.assert_allclose(walk(sandbox, "hybrid", {**hybrid, "planning": 1.0}, picks, rewards, **plan), based)
+
+
+def without_values(**slots):
+    return Composition(
+        {"expectation": ("even",), "rate": ("none",), "credit": ("direct",), **slots, "choice": ("softmax",)}
+    )
+
+
+def test_few_last_outcomes_are_weighed_alike_and_the_first_expectation_stands_for_those_that_are_missing(sandbox):
+    slots = FAMILY.seeds["rescorla_wagner"][1].slots | {"rate": ("few last outcomes",)}
+    rewards = [1, 0, 1, 1, 0]
+    for window, weights in ((3.0, [1, 1, 1]), (2.5, [1, 1, 0.5]), (1.0, [1, 0, 0])):
+        p = walk(sandbox, Composition(slots), {"window": window, "sensitivity": 4.0}, [0] * 5, rewards)
+        remembered = [[0.5, 0.5, 0.5], [1, 0.5, 0.5], [0, 1, 0.5], [1, 0, 1], [1, 1, 0]]
+        values = np.array(remembered) @ np.array(weights) / np.sum(weights)
+        np.testing.assert_allclose(p[:, 0], logistic(4 * (values - 0.5)))
+
+
+def test_an_option_is_left_after_so_many_failures_in_a_row(sandbox):
+    parameters = {"sensitivity": 1.0, "patience": 2.0, "loyalty": 2.0, "giving_up": 1.5}
+    picks, rewards = [1, 1, 1, 1, 0, 1, 1], [0, 0, 0, 1, 0, 0, 0]
+    p = walk(sandbox, without_values(habit=("giving up",)), parameters, picks, rewards)
+    # one failure, two, three, a success, one failure of the other, one of this one
+    np.testing.assert_allclose(p[:, 1], logistic(np.array([0.0, 2.0, -1.5, -1.5, 2.0, -2.0, 2.0])))
+
+
+def test_last_picks_and_outcomes_pull_each_with_the_weight_of_its_lag(sandbox):
+    picks, rewards = np.array([1, 0, 0, 1, 1]), np.array([1, 0, 1, 0, 1])
+    sides, signs = 2.0 * picks - 1, 2.0 * rewards - 1
+    weights = np.array([1.0, -0.5, 0.25])
+    for name, parameter, past in (("last picks", "pull", sides), ("last outcomes", "result", sides * signs)):
+        parameters = {f"{parameter}_{lag + 1}": weight for lag, weight in enumerate(weights)}
+        p = walk(sandbox, without_values(habit=(name,)), parameters | {"sensitivity": 1.0}, picks, rewards)
+        pulls = [sum(weights[lag] * past[step - lag - 1] for lag in range(min(3, step))) for step in range(5)]
+        np.testing.assert_allclose(p[:, 1], logistic(np.array(pulls)))
