@@ -45,6 +45,18 @@ class DesignChosen(Record):
     powers: tuple[PairPower, ...]
     accepted: bool
     reason: str
+    total_information: float = 0.0
+    """About which rival is right, from one person's answers to all trials, in nats."""
+    total_information_error: float = 0.0
+    """Its standard error; 0 where it is exact over the draws."""
+    cost: float = 0.0
+    """Of asking everybody everything, in the study's unit."""
+    looks: tuple[int, ...] = ()
+    """Participants at which a sequential plan looks at the data; empty for a fixed sample."""
+    bayes_factor: float = 0.0
+    """Odds that end collection at a look."""
+    stopping: str = ""
+    """The stopping rule in words, with its error rates by simulation; empty for a fixed sample."""
 
 
 class Recruited(Record):
@@ -57,6 +69,79 @@ class Recruited(Record):
     n_participants: int
 
 
+class ConsentAsked(Record):
+    """The text that people of an experiment agree to before they take part."""
+
+    kind: Literal["consent_asked"] = "consent_asked"
+    version: Literal[1] = 1
+    experiment: str
+    language: str
+    text: Digest
+    """Artifact with the text as shown; its digest stands in the answers of whoever agreed."""
+    text_version: str
+    """What the study calls this wording."""
+
+
+class AnswersArrived(Record):
+    """What one person did in one experiment arrived; the answers are in an artifact of their own."""
+
+    kind: Literal["answers_arrived"] = "answers_arrived"
+    version: Literal[1] = 1
+    experiment: str
+    person: str
+    """Keyed pseudonym."""
+    status: str
+    """Such as ``completed``; see `experiments.participants.answers.Status`."""
+    answers: Digest
+    """Artifact with the answers and a salt, so that equal answers of two people differ and cannot be guessed."""
+    n_answers: int
+    consent: str
+    """Digest of the text that was agreed to; empty when not asked."""
+    language: str
+    source: str
+    """Who collected."""
+    arrived_utc: str
+    """When the batch was delivered, ISO 8601; empty where runs must be repeatable."""
+
+
+class PersonExcluded(Record):
+    """A person's answers do not count, by a rule that was preregistered."""
+
+    kind: Literal["person_excluded"] = "person_excluded"
+    version: Literal[1] = 1
+    experiment: str
+    person: str
+    answers: Digest
+    """The record of the answers' arrival."""
+    rule: str
+    """Key of the rule; see `experiments.quality`."""
+    words: str
+    """The rule as preregistered."""
+    value: float
+    """The number that decided."""
+
+
+class CollectionClosed(Record):
+    """Collection ended before the planned people had completed: a deviation from the preregistration."""
+
+    kind: Literal["collection_closed"] = "collection_closed"
+    version: Literal[1] = 1
+    experiment: str
+    n_completed: int
+    n_planned: int
+    reason: str
+
+
+class PersonWithdrawn(Record):
+    """A person withdrew, or a retention limit ended: the answers were erased, and all that rested on them is stale."""
+
+    kind: Literal["person_withdrawn"] = "person_withdrawn"
+    version: Literal[1] = 1
+    person: str
+    experiments: tuple[str, ...]
+    reason: str
+
+
 class TrialsCollected(Record):
     """Responses to one preregistered design have arrived."""
 
@@ -66,7 +151,7 @@ class TrialsCollected(Record):
     preregistration: Digest
     """The predictions that were frozen before collection."""
     trials: Digest
-    """Artifact that holds the trial table."""
+    """Artifact that holds the trial table, or that names the answers of the people it is made of."""
     n_participants: int
     n_responses: int
     n_people: int

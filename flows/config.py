@@ -17,6 +17,17 @@ from experiments.archives import ARCHIVES
 from experiments.domains import DOMAINS
 from experiments.errors import DesignError
 from experiments.proposal import read_condition
+from experiments.quality import (
+    Alternation,
+    Comprehension,
+    Duplicate,
+    FailedChecks,
+    FastAnswers,
+    Incomplete,
+    OneKey,
+    Rule,
+    TooFast,
+)
 from flows.errors import StudyError
 from theories.errors import GrammarError, TheoryError
 from theories.families import FAMILIES
@@ -159,7 +170,9 @@ class DesignConfig(_Section):
 class ParticipantsConfig(_Section):
     """Who answers."""
 
-    source: Literal["simulated", "archival"]
+    source: Literal["simulated", "archival", "web", "file"]
+    """A hidden rule; people's published answers; people on the laboratory's own page, whoever sends them there; or
+    answers that you collect elsewhere and bring with `lakatos data import`."""
     theory: str = ""
     """Simulated: the hidden theory that people follow, by name."""
     program: str = ""
@@ -170,6 +183,10 @@ class ParticipantsConfig(_Section):
     """Simulated: mechanisms that replace the hidden theory's own, by slot, as in ``choice = ["deterministic"]``."""
     random_choices: float = Field(0.0, ge=0, le=1)
     """Simulated: share of answers given at random."""
+    dropouts: float = Field(0.0, ge=0, le=0.95)
+    """Simulated: share of people who stop before the end; others take their places."""
+    careless: float = Field(0.0, ge=0, le=1)
+    """Simulated: share of people who answer fast and without looking."""
     archive: str = ""
     """Archival: data set, by name; `lakatos data list` lists them."""
     experiments: str = "*"
@@ -183,6 +200,8 @@ class ParticipantsConfig(_Section):
             raise ValueError("program_file is read with a study file only; give the text itself as program")
         if self.source == "simulated" and bool(self.theory) == bool(self.program):
             raise ValueError("the source 'simulated' needs the key 'theory', or 'program', and not both")
+        if self.source != "simulated" and (self.theory or self.program or self.dropouts or self.careless):
+            raise ValueError("theory, program, dropouts and careless are for simulated people")
         if self.program and self.mechanisms:
             raise ValueError("mechanisms replace those of a published theory; a program has none")
         if self.program:
@@ -191,6 +210,100 @@ class ParticipantsConfig(_Section):
             except TheoryError as error:
                 raise ValueError(f"program: {str(error).removesuffix('.')}") from None
         return self
+
+
+class ExclusionsConfig(_Section):
+    """Whose answers do not count, preregistered; a rule whose key is left out is not applied."""
+
+    median_time_below_ms: float | None = Field(None, gt=0)
+    """People whose median response time is shorter."""
+    fast_answers_above: float | None = Field(None, ge=0, lt=1)
+    """People of whose answers a larger share than this is faster than ``fast_answer_ms``."""
+    fast_answer_ms: float = Field(200.0, gt=0)
+    one_side_above: float | None = Field(None, gt=0, lt=1)
+    """People who chose one side in a larger share of their answers."""
+    alternation_above: float | None = Field(None, gt=0, lt=1)
+    """People who changed sides after a larger share of their answers."""
+    failed_checks_above: int | None = Field(None, ge=0)
+    """People who failed more attention checks than this."""
+    comprehension_attempts_above: int | None = Field(None, ge=1)
+    """People who needed more attempts at the comprehension check."""
+    duplicates: Literal["experiment", "campaign"] = "experiment"
+    """Whether only a person's first answers count in an experiment, or in the whole campaign."""
+    partial: Literal["exclude", "keep"] = "exclude"
+    """Whether people who stopped before the end count with what they answered."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in the order in which they are tried."""
+        found: list[Rule] = [Incomplete(self.partial == "keep"), Duplicate(self.duplicates == "campaign")]
+        if self.median_time_below_ms is not None:
+            found.append(TooFast(self.median_time_below_ms))
+        if self.fast_answers_above is not None:
+            found.append(FastAnswers(self.fast_answer_ms, self.fast_answers_above))
+        if self.one_side_above is not None:
+            found.append(OneKey(self.one_side_above))
+        if self.alternation_above is not None:
+            found.append(Alternation(self.alternation_above))
+        if self.failed_checks_above is not None:
+            found.append(FailedChecks(self.failed_checks_above))
+        if self.comprehension_attempts_above is not None:
+            found.append(Comprehension(self.comprehension_attempts_above))
+        return tuple(found)
+
+
+class ConfirmationConfig(_Section):
+    """A last, preregistered test of what the winner alone predicts, on new people."""
+
+    participants: int = Field(0, ge=0)
+    """0 for no such test."""
+    trials: int = Field(12, ge=2)
+    """Those on which the winner differs most from the best other theory."""
+    repetitions: int = Field(2, ge=1)
+
+    @field_validator("participants")
+    @classmethod
+    def _enough_for_an_error(cls, participants: int) -> int:
+        if participants == 1:
+            raise ValueError("differences between people need at least 2; give 0 for no confirmation")
+        return participants
+
+
+class PrivacyConfig(_Section):
+    """How long what people left behind is kept; `lakatos data expire` enforces it."""
+
+    identifiers_days: int = Field(0, ge=0)
+    """After a person's answers arrived, until the page's sessions, recruitment identifiers and batches in the inbox are
+    erased; 0 for no limit."""
+    answers_days: int = Field(0, ge=0)
+    """Until the answers themselves are erased, as if the person had withdrawn; 0 for no limit."""
+
+
+class PageConfig(_Section):
+    """Web: how the page treats people, and what it says."""
+
+    language: str = "en"
+    """Shown first; people may choose another one that there is."""
+    checks: int = Field(2, ge=0, le=100)
+    """Attention checks, strewn among the trials."""
+    most_attempts: int = Field(3, ge=1, le=100)
+    """At the comprehension check; then the study ends for this person."""
+    idle_minutes: float = Field(30.0, ge=0.01, le=1e6)
+    """Without an answer, after which a place is given to another."""
+    limit_minutes: float = Field(120.0, ge=0.01, le=1e6)
+    """From consent to the end."""
+    minutes: int = Field(0, ge=0, le=1000)
+    """What the consent page says it takes; 0 for an estimate by the number of trials."""
+    contact: str = ""
+    """Whom people can ask: a name and an address."""
+    completion_code: str = ""
+    """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
+    completion_url: str = ""
+    """Where people return to; ``{code}`` stands for the completion code."""
+    consent_version: str = ""
+    """What you call the wording of the consent text, for the records."""
+    texts: dict[str, dict[str, Any]] = {}
+    """Sentences of your own, by language, laid out as in the packaged files."""
 
 
 class StopConfig(_Section):
@@ -234,6 +347,10 @@ class CampaignConfig(_Section):
     theories: TheoriesConfig
     design: DesignConfig = DesignConfig()
     participants: ParticipantsConfig
+    exclusions: ExclusionsConfig = ExclusionsConfig()
+    confirmation: ConfirmationConfig = ConfirmationConfig()
+    page: PageConfig = PageConfig()
+    privacy: PrivacyConfig = PrivacyConfig()
     stop: StopConfig = StopConfig()
     validation: ValidationConfig = ValidationConfig()
     baselines: dict[str, float] = {}
@@ -243,6 +360,14 @@ class CampaignConfig(_Section):
     def digest(self) -> Digest:
         """Identity of the study."""
         return digest_of(self.model_dump(mode="json"))
+
+    @property
+    def by_person(self) -> bool:
+        """Whether answers arrive person by person, so that people can be waited for, excluded and withdraw."""
+        people = self.participants
+        if people.source in ("simulated", "archival"):
+            return bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
+        return True
 
     @model_validator(mode="after")
     def _names_exist(self) -> CampaignConfig:
@@ -259,7 +384,13 @@ class CampaignConfig(_Section):
             except GrammarError as error:
                 raise ValueError(f"participants.mechanisms: {str(error).removesuffix('.')}") from None
             self._open_only()
+        elif self.participants.source in ("web", "file"):
+            self._open_only()
         else:
+            if self.exclusions != ExclusionsConfig():
+                raise ValueError("exclusions need people who are asked anew; published answers come as they are")
+            if self.confirmation.participants:
+                raise ValueError("a confirmation needs new people; an archive has sealed_share instead")
             _known("archive", self.participants.archive, ARCHIVES)
             if ARCHIVES[self.participants.archive].domain != self.domain:
                 raise ValueError(

@@ -1,4 +1,7 @@
-"""Simulated people: a hidden rule gives each of them choice probabilities, and chance the answers."""
+"""Simulated people: a hidden rule gives each of them choice probabilities, and chance the answers.
+
+Some of them can stop before the end or answer carelessly, so that what is made of such people can be tried.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import SourceError
+from experiments.participants.answers import PersonAnswers
 from experiments.participants.source import Recruitment, offers_to_new_people, rng_of
 from experiments.preregistration import Preregistration, check_preregistered
 from experiments.task import Design, Domain, Offer, Stimuli, Trials
-from traces.digest import Digest
+from traces.digest import Digest, digest_of
 
 Array = NDArray[Any]
 BLOCK_SIZE = 65536
 """Presentations for which options are drawn together."""
+TIME_MS, CARELESS_TIME_MS, TIME_SPREAD = 1200.0, 180.0, 0.4
+"""Median response time of people who think and of those who do not, and the standard deviation of its logarithm."""
+N_CHECKS, PASSED, PASSED_BY_CHANCE = 2, 0.98, 0.5
+"""Attention checks of each person, and the probability that somebody attentive, or careless, passes one."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,9 @@ class SimulatedParticipants:
         seed: int = 0,
         random_choice_share: float = 0.0,
         n_participants: int = 0,
+        by_person: bool = False,
+        dropouts: float = 0.0,
+        careless: float = 0.0,
     ) -> None:
         """Make a source.
 
@@ -107,15 +118,27 @@ class SimulatedParticipants:
             seed: Of all answers, together with the key of the recruitment.
             random_choice_share: Each answer is a random option with this probability.
             n_participants: People available for each experiment; 0 means as many as wanted.
+            by_person: Hand over what each person did as a batch of its own (`PersonAnswers`), with response times and
+                attention checks, instead of one table.
+            dropouts: Share of people who stop before the end; others take their places until as many as wanted have
+                completed. Needs ``by_person``.
+            careless: Share of people who answer fast and without looking: at random, always the same side, or the
+                sides in turn. Needs ``by_person``.
 
         Raises:
-            SourceError: The share is no probability.
+            SourceError: A share is no probability, or people who stop or do not look are to come in one table.
         """
-        if not 0 <= random_choice_share <= 1:
-            raise SourceError(f"random_choice_share={random_choice_share} is no probability; give 0 to 1.")
+        shares = {"random_choice_share": random_choice_share, "dropouts": dropouts, "careless": careless}
+        for name, share in shares.items():
+            most = 0.95 if name == "dropouts" else 1
+            if not 0 <= share <= most:
+                raise SourceError(f"{name}={share} is no probability to use; give 0 to {most}.")
+        if (dropouts or careless) and not by_person:
+            raise SourceError("people who stop or answer carelessly are handed over by person; set by_person too.")
         self.respond, self.domain, self.settings, self.seed = respond, domain, settings, seed
         self.random_choice_share, self.n_participants = random_choice_share, n_participants
-        self._batches: dict[Digest, tuple[Design, dict[str, Any]]] = {}
+        self.by_person, self.dropouts, self.careless = by_person, dropouts, careless
+        self._batches: dict[Digest, tuple[Design, list[dict[str, Any]]]] = {}
         self._closed: set[Digest] = set()
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
@@ -136,16 +159,18 @@ class SimulatedParticipants:
             raise SourceError(f"the key {key[:8]} belongs to {self._batches[key][0].name!r}, not to {design.name!r}.")
         if key not in self._batches:
             self.domain.check(design.stimuli)
-            self._batches[key] = design, self._answers(design, rng_of(self.seed, key)).to_json()
+            rng = rng_of(self.seed, key)
+            table = [] if self.by_person else [self._answers(design, rng).to_json()]
+            self._batches[key] = design, table or [item.to_json() for item in self._people(design, key, rng)]
         return Recruitment(key, design.name, design.n_participants)
 
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """All answers in one batch; see `ParticipantSource`."""
+        """All answers in one batch, or in one for each person; see `ParticipantSource`."""
         if recruitment.key in self._closed:
             return []
         if recruitment.key not in self._batches:
             raise SourceError(f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key.")
-        return [self._batches[recruitment.key][1]]
+        return self._batches[recruitment.key][1]
 
     def close(self, recruitment: Recruitment) -> None:
         """Ask for no more."""
@@ -154,12 +179,58 @@ class SimulatedParticipants:
     def mark_released(self, design: Design) -> None:
         """Nothing to note: simulated answers do not run out."""
 
+    def _order(self, design: Design, n_people: int, rng: np.random.Generator) -> Array:
+        """Presentations to new people, in an order of their own for each, or in that of the schedule."""
+        order = np.tile(np.arange(len(design.stimuli)), (n_people, design.repetitions))
+        return order if self.domain.sequential else rng.permuted(order, axis=1)
+
+    def _people(self, design: Design, key: Digest, rng: np.random.Generator) -> list[PersonAnswers]:
+        """New people until as many as wanted have completed, in the order in which they took part."""
+        stops: list[bool] = []
+        while len(stops) - sum(stops) < design.n_participants:
+            stops.append(bool(rng.random() < self.dropouts))
+        n_people, n_options = len(stops), self.domain.n_options(design.stimuli)
+        careless = rng.random(n_people) < self.careless
+        order = self._order(design, n_people, rng)
+        n_steps = order.shape[1]
+        response = np.zeros(order.shape, dtype=np.int64)
+        feedback: dict[str, Array] = {}
+        for group, share in ((~careless, self.random_choice_share), (careless, 1.0)):
+            if group.any():
+                behaviour = self.respond(design.stimuli, order[group], rng, share)
+                response[group] = behaviour.response
+                for name, column in behaviour.feedback.items():
+                    feedback.setdefault(name, np.zeros(order.shape))[group] = column
+        if not feedback:  # where something follows an answer, carelessness is chance alone
+            habit, side = rng.integers(3, size=n_people), rng.integers(n_options, size=n_people)
+            turns = (side[:, None] + np.arange(n_steps)) % n_options
+            response = np.where((careless & (habit == 1))[:, None], side[:, None], response)
+            response = np.where((careless & (habit == 2))[:, None], turns, response)
+        typical = np.where(careless, CARELESS_TIME_MS, TIME_MS)[:, None]
+        times = np.round(typical * np.exp(TIME_SPREAD * rng.standard_normal(order.shape)), 1)
+        passed = rng.random((n_people, N_CHECKS)) < np.where(careless, PASSED_BY_CHANCE, PASSED)[:, None]
+        until = np.where(stops, rng.integers(n_steps, size=n_people), n_steps)
+        return [
+            PersonAnswers(
+                experiment=design.name,
+                person=digest_of({"recruitment": key, "person": person}),
+                status="partial" if stops[person] else "completed",
+                trial=tuple(order[person, :end].tolist()),
+                response=tuple(response[person, :end].tolist()),
+                response_time_ms=tuple(times[person, :end].tolist()),
+                feedback={name: tuple(column[person, :end].tolist()) for name, column in feedback.items()},
+                checks=() if stops[person] else tuple(passed[person].tolist()),
+                comprehension_attempts=1,
+                consent="",
+                language="",
+                source="simulated",
+            )
+            for person, end in enumerate(until.tolist())
+        ]
+
     def _answers(self, design: Design, rng: np.random.Generator) -> Trials:
-        """Answers of new people, each seeing all presentations in an order of their own, or in that of the schedule."""
-        n_people, n_trials = design.n_participants, len(design.stimuli)
-        order = np.tile(np.arange(n_trials), (n_people, design.repetitions))
-        if not self.domain.sequential:
-            order = rng.permuted(order, axis=1)
+        """Answers of new people, each seeing all presentations, as one table."""
+        order = self._order(design, design.n_participants, rng)
         behaviour = self.respond(design.stimuli, order, rng, self.random_choice_share)
         return as_trials(design.name, design.stimuli, order, behaviour, self.domain.n_options(design.stimuli))
 

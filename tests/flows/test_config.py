@@ -90,7 +90,7 @@ def test_studies_that_differ_have_different_digests():
         ({"theories__seeds": "random"}, "theories.seeds: Input should be a valid tuple"),
         ({"theories": 3}, "theories: Input should be a valid dictionary"),
         ({"name": "no spaces"}, "name: String should match pattern"),
-        ({"participants__source": "psychics"}, "participants.source: Input should be 'simulated' or 'archival'"),
+        ({"participants__source": "psychics"}, "participants.source: Input should be 'simulated', 'archival', 'web' or 'file'"),
         # Out of range.
         ({"theories__seeds": ["random"]}, "theories: name at least two theories as seeds, or give programs"),
         ({"theories__programs": ["x = 1"]}, "theories: programs.0: the source has no claim"),

@@ -1,0 +1,110 @@
+"""The trial table of an experiment whose people answered one by one.
+
+It is not stored: an artifact names the design and the artifact of each person's answers, so that erasing a person's
+artifact erases the answers everywhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.design import design_from_json
+from experiments.errors import TrialsError
+from experiments.participants.answers import PersonAnswers
+from experiments.task import Design, Domain, Trials
+from traces.artifact import ArtifactStore
+from traces.digest import Digest
+
+
+def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> None:
+    """Raise `TrialsError` with the place, from 1, of the first answer to something that the design does not ask."""
+    n_trials, n_options = len(design.stimuli), domain.n_options(design.stimuli)
+    free = np.asarray(design.stimuli.arrays.get("available", np.ones((n_trials, n_options))))
+    who = f"{answers.experiment}: person {answers.person[:12]!r}"
+    if answers.experiment != design.name:
+        raise TrialsError(f"{who} answered another experiment than {design.name!r}.")
+    shown: Counter[int] = Counter()
+    for place, (trial, response) in enumerate(zip(answers.trial, answers.response, strict=True), start=1):
+        if trial >= n_trials:
+            raise TrialsError(
+                f"{who}, answer {place}: trial {trial} was not asked; the design has 0 to {n_trials - 1}."
+            )
+        if response >= n_options or not free[trial, response]:
+            raise TrialsError(f"{who}, answer {place}: trial {trial} has no option {response} to choose.")
+        shown[trial] += 1
+        if shown[trial] > design.repetitions:
+            raise TrialsError(
+                f"{who}, answer {place}: trial {trial} was asked {design.repetitions} times, and this is answer "
+                f"{shown[trial]} to it."
+            )
+        if domain.sequential and trial != place - 1:
+            raise TrialsError(f"{who}, answer {place}: steps of a schedule come in order, and this is step {trial}.")
+    wanted = set(domain_feedback(domain, design)) if answers.trial else set(answers.feedback)
+    if set(answers.feedback) != wanted:
+        raise TrialsError(
+            f"{who} has the feedback {', '.join(sorted(answers.feedback)) or 'none'}; "
+            f"this task has {', '.join(sorted(wanted)) or 'none'}."
+        )
+
+
+def domain_feedback(domain: Domain, design: Design) -> list[str]:
+    """Names of what follows an answer to the design's trials."""
+    arrays = design.stimuli.take([0]).arrays
+    response = np.zeros((1, 1), dtype=np.int64)
+    return sorted(domain.feedback(arrays, domain.shown(arrays, {}), response))
+
+
+def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options: int) -> Trials:
+    """The answers of people, numbered in the order given, as one table."""
+
+    def column(name: str, kind: type) -> Any:
+        return np.array([value for answers in people for value in getattr(answers, name)], dtype=kind)
+
+    lengths = [len(answers.trial) for answers in people]
+    names = sorted({name for answers in people for name in answers.feedback})
+    return Trials(
+        experiment=design.name,
+        stimuli=design.stimuli,
+        participant=np.repeat(np.arange(len(people)), lengths),
+        trial=column("trial", np.int64),
+        response=column("response", np.int64),
+        count=np.ones(sum(lengths), dtype=np.int64),
+        n_options=n_options,
+        n_people=len(people),
+        feedback={
+            name: np.array([value for answers in people for value in answers.feedback[name]], dtype=np.float64)
+            for name in names
+        },
+    )
+
+
+def put_answers(artifacts: ArtifactStore, answers: PersonAnswers, salt: str) -> Digest:
+    """Store a person's answers with a salt that keeps their digest apart from that of equal answers."""
+    return artifacts.put_json({"answers": answers.to_json(), "salt": salt})
+
+
+def get_answers(artifacts: ArtifactStore, digest: Digest) -> PersonAnswers:
+    """What `put_answers` stored."""
+    return PersonAnswers.from_json(artifacts.get_json(digest)["answers"])
+
+
+def put_table(artifacts: ArtifactStore, design: Digest, answers: Sequence[Digest], n_options: int) -> Digest:
+    """Store which answers make up a trial table: artifacts of the design and of each person's answers."""
+    return artifacts.put_json({"design": design, "answers": list(answers), "n_options": n_options})
+
+
+def get_trials(artifacts: ArtifactStore, digest: Digest) -> Trials:
+    """The trial table of an artifact that holds it, or that names the answers it is made of.
+
+    Raises:
+        ArtifactMissingError: The answers of somebody in it were erased.
+    """
+    value = artifacts.get_json(digest)
+    if "answers" not in value:
+        return Trials.from_json(value)
+    people = [get_answers(artifacts, name) for name in value["answers"]]
+    return trials_of_people(design_from_json(artifacts.get_json(value["design"])), people, value["n_options"])

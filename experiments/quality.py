@@ -1,0 +1,235 @@
+"""Preregistered exclusions: whose answers do not count, by rules that were fixed before anybody was asked.
+
+Each rule says in words what it excludes, and gives the number that decided about a person. Rules look at how somebody
+answered, never at whether the answers suit a theory.
+
+References:
+    Meade & Craig (2012), Identifying careless responses in survey data, Psychological Methods 17(3), 437-455.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import ClassVar, Protocol
+
+from experiments.participants.answers import PersonAnswers
+
+REVOKED = frozenset({"returned", "screened_out"})
+"""People who gave their place back or were not admitted: none of their answers are used, whatever the rules."""
+
+
+class Rule(Protocol):
+    """A reason to exclude somebody."""
+
+    key: ClassVar[str]
+
+    @property
+    def words(self) -> str:
+        """The rule as a sentence, for the preregistration."""
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The number for which somebody is excluded; None for those who stay.
+
+        Args:
+            answers: What the person did.
+            earlier: People who took part before: pseudonyms.
+        """
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """People who did not finish."""
+
+    key: ClassVar[str] = "incomplete"
+    keep_partial: bool = False
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        if self.keep_partial:
+            return (
+                "People who gave their place back, were not admitted or answered nothing are excluded; "
+                "those who stopped count with what they answered."
+            )
+        return "People who did not complete the study are excluded."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The number of trials answered, where too little was done to count."""
+        unused = answers.status in REVOKED if self.keep_partial else answers.status != "completed"
+        return float(len(answers.trial)) if unused or not answers.trial else None
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """People who took part more than once."""
+
+    key: ClassVar[str] = "duplicate"
+    in_campaign: bool = False
+    """Whether taking part in an earlier experiment of the campaign counts too."""
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        if self.in_campaign:
+            return "People who took part in this or an earlier experiment of the campaign before are excluded."
+        return "Where a person took part more than once, only the first time counts."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """How often the person took part before."""
+        return float(n) if (n := sum(person == answers.person for person in earlier)) else None
+
+
+@dataclass(frozen=True)
+class TooFast:
+    """People whose median response time is short."""
+
+    key: ClassVar[str] = "too_fast"
+    median_below_ms: float
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        return f"People whose median response time is below {self.median_below_ms:g} ms are excluded."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The median response time in milliseconds; nobody is excluded whose times are not known."""
+        if not answers.response_time_ms:
+            return None
+        value = median(answers.response_time_ms)
+        return value if value < self.median_below_ms else None
+
+
+@dataclass(frozen=True)
+class FastAnswers:
+    """People with many fast answers."""
+
+    key: ClassVar[str] = "fast_answers"
+    below_ms: float
+    share_above: float
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        share = f"{self.share_above:.0%} of their answers"
+        return f"People with more than {share} faster than {self.below_ms:g} ms are excluded."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The share of fast answers; nobody is excluded whose times are not known."""
+        if not answers.response_time_ms:
+            return None
+        value = sum(time < self.below_ms for time in answers.response_time_ms) / len(answers.response_time_ms)
+        return value if value > self.share_above else None
+
+
+@dataclass(frozen=True)
+class OneKey:
+    """People who press one key."""
+
+    key: ClassVar[str] = "one_key"
+    share_above: float
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        return f"People who chose the same side in more than {self.share_above:.0%} of their answers are excluded."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The share of the side chosen most often."""
+        if not answers.response:
+            return None
+        value = max(Counter(answers.response).values()) / len(answers.response)
+        return value if value > self.share_above else None
+
+
+@dataclass(frozen=True)
+class Alternation:
+    """People who change sides all the time."""
+
+    key: ClassVar[str] = "alternation"
+    share_above: float
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        return f"People who changed sides after more than {self.share_above:.0%} of their answers are excluded."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The share of answers to another side than the answer before."""
+        pairs = list(zip(answers.response, answers.response[1:], strict=False))
+        if not pairs:
+            return None
+        value = sum(first != second for first, second in pairs) / len(pairs)
+        return value if value > self.share_above else None
+
+
+@dataclass(frozen=True)
+class FailedChecks:
+    """People who fail attention checks."""
+
+    key: ClassVar[str] = "failed_checks"
+    above: int
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        return f"People who failed more than {self.above} attention check{'' if self.above == 1 else 's'} are excluded."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The number of failed checks."""
+        value = sum(not passed for passed in answers.checks)
+        return float(value) if value > self.above else None
+
+
+@dataclass(frozen=True)
+class Comprehension:
+    """People who needed many attempts at the comprehension check."""
+
+    key: ClassVar[str] = "comprehension"
+    attempts_above: int
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        return (
+            f"People who needed more than {self.attempts_above} "
+            f"attempt{'' if self.attempts_above == 1 else 's'} at the comprehension check are excluded."
+        )
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The number of attempts."""
+        value = answers.comprehension_attempts
+        return float(value) if value > self.attempts_above else None
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """One person, one broken rule, and the number that decided."""
+
+    place: int
+    """Of the person's answers among those looked at."""
+    rule: Rule
+    value: float
+
+
+def exclude(people: Sequence[PersonAnswers], rules: Sequence[Rule], earlier: Collection[str] = ()) -> list[Exclusion]:
+    """Every rule that somebody breaks, for all of ``people`` in the order in which they answered.
+
+    Args:
+        people: What they did.
+        rules: Each is tried on everybody, so that it can be told what each of them excludes.
+        earlier: People of earlier experiments: pseudonyms. They count for a `Duplicate` in the whole campaign.
+    """
+    found: list[Exclusion] = []
+    before: list[str] = []
+    for place, answers in enumerate(people):
+        for rule in rules:
+            seen = [*before, *earlier] if isinstance(rule, Duplicate) and rule.in_campaign else before
+            value = rule.decide(answers, seen)
+            if value is not None:
+                found.append(Exclusion(place, rule, value))
+        if answers.trial:  # who left before the first trial may come back
+            before.append(answers.person)
+    return found
