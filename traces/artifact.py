@@ -80,6 +80,27 @@ class ArtifactStore:
         """Whether an artifact is stored, unread."""
         return is_digest(digest) and self.path_of(digest).is_file()
 
+    def erase(self, digest: Digest) -> None:
+        """Overwrite and remove an artifact, for a person who withdraws; erasing twice changes nothing.
+
+        Copies that a file system, a disk or a backup keeps of a file are out of reach.
+
+        Raises:
+            ArtifactError: It cannot be removed.
+        """
+        path = self.path_of(digest)
+        try:
+            with path.open("r+b") as file:
+                file.write(bytes(path.stat().st_size))
+                file.flush()
+                os.fsync(file.fileno())
+            path.unlink()
+            _sync(path.parent)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ArtifactError(f"cannot erase artifact {digest} in {self.folder}: {error.strerror}.") from error
+
     def put_json(self, value: object) -> Digest:
         """Store a value as canonical JSON.
 

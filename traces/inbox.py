@@ -6,6 +6,7 @@ identifiers of people. Several processes can deliver while a pass reads.
 
 import json
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,8 +22,9 @@ from traces.stores.sqlite import problem_of
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS batch (number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, source TEXT NOT NULL, "
     "batch_key TEXT NOT NULL, payload_digest TEXT NOT NULL, payload BLOB, delivered_utc TEXT NOT NULL, taken_utc TEXT, "
-    "UNIQUE (source, batch_key)) STRICT"
+    "salt TEXT NOT NULL DEFAULT '', UNIQUE (source, batch_key)) STRICT"
 )
+_SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''"
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,15 @@ class Batch:
     """One delivery."""
 
     digest: Digest
-    """Name of the batch: of its source, key and payload."""
+    """Name of the batch: of its source, key, payload and salt."""
     source: str
     """Who delivered it."""
     batch_key: str
     """What the source calls it; a source delivers a key once."""
     payload: bytes
     delivered_utc: str
+    salt: str
+    """Keeps digests of equal payloads apart, and unguessable once the batch is erased."""
 
     def json(self) -> Any:
         """The payload of a batch that was delivered as JSON."""
@@ -61,9 +65,21 @@ class Inbox:
         with self._connection("opening") as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(_SCHEMA)
+            if "salt" not in {row[1] for row in connection.execute("PRAGMA table_info(batch)")}:
+                connection.execute(_SALT_ADDED)
 
-    def deliver(self, source: str, payload: bytes | Mapping[str, Any], *, batch_key: str) -> Digest:
-        """Leave a batch; it is on disk when this returns. Delivering the same again changes nothing.
+    def deliver(
+        self, source: str, payload: bytes | Mapping[str, Any], *, batch_key: str, salt: str | None = None
+    ) -> Digest:
+        """Leave a batch; it is on disk when this returns.
+
+        Delivering the same again changes nothing, nor does delivering anew what was erased.
+
+        Args:
+            source: Who delivers.
+            payload: The batch.
+            batch_key: What the source calls it.
+            salt: Random by default; give one only where nobody's answers are at stake and runs must be repeatable.
 
         Raises:
             InboxError: The source delivered another content under this key, or the disk is full or fails.
@@ -71,30 +87,38 @@ class Inbox:
         """
         data = payload if isinstance(payload, bytes) else canonical_json(dict(payload))
         payload_digest = digest_bytes(data)
-        digest = digest_of({"source": source, "batch_key": batch_key, "payload": payload_digest})
+        salt = secrets.token_hex(16) if salt is None else salt
+        digest = digest_of({"source": source, "batch_key": batch_key, "payload": payload_digest, "salt": salt})
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         with self._connection("delivering to") as connection:
             connection.execute(
-                "INSERT INTO batch (digest, source, batch_key, payload_digest, payload, delivered_utc) "
-                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (digest, source, batch_key, payload_digest, data, now),
+                "INSERT INTO batch (digest, source, batch_key, payload_digest, payload, delivered_utc, salt) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (digest, source, batch_key, payload_digest, data, now, salt),
             )
             found = connection.execute(
-                "SELECT digest FROM batch WHERE source = ? AND batch_key = ?", (source, batch_key)
+                "SELECT digest, payload_digest FROM batch WHERE source = ? AND batch_key = ?", (source, batch_key)
             ).fetchone()
-        if found[0] != digest:
+        if found[1] not in (payload_digest, ""):
             raise InboxError(
                 f"source {source!r} delivered batch {batch_key!r} before with another content; the first one stands. "
                 "Deliver a correction under a new key."
             )
-        return digest
+        return str(found[0])
 
     def pending(self) -> list[Batch]:
         """Batches that were not taken yet, in the order of their arrival."""
+        return self._select("taken_utc IS NULL AND payload IS NOT NULL")
+
+    def stored(self) -> list[Batch]:
+        """Batches whose payload is here, taken or not, in the order of their arrival."""
+        return self._select("payload IS NOT NULL")
+
+    def _select(self, condition: str) -> list[Batch]:
         with self._connection("reading") as connection:
             rows = connection.execute(
-                "SELECT digest, source, batch_key, payload, delivered_utc FROM batch "
-                "WHERE taken_utc IS NULL AND payload IS NOT NULL ORDER BY number"
+                "SELECT digest, source, batch_key, payload, delivered_utc, salt FROM batch "
+                f"WHERE {condition} ORDER BY number"
             ).fetchall()
         return [Batch(*row) for row in rows]
 
@@ -108,12 +132,15 @@ class Inbox:
         self._change("UPDATE batch SET taken_utc = coalesce(taken_utc, ?) WHERE digest = ?", now, digest)
 
     def erase(self, digest: Digest) -> None:
-        """Overwrite the payload of a batch, for a person who withdraws; that it was delivered stays known.
+        """Overwrite payload, its digest and the salt of a batch, for a person who withdraws.
+
+        That it was delivered stays known; what is left tells nothing about the payload, not even to somebody who
+        tries all that it could have been.
 
         Raises:
             InboxError: There is no such batch.
         """
-        self._change("UPDATE batch SET payload = NULL WHERE digest = ?", digest)
+        self._change("UPDATE batch SET payload = NULL, payload_digest = '', salt = '' WHERE digest = ?", digest)
         with self._connection("erasing in") as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

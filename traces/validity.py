@@ -27,14 +27,21 @@ class Validity:
     """
 
     def __init__(
-        self, events: Iterable[Event] = (), *, roots: Container[Digest] | Callable[[Digest], bool] = frozenset()
+        self,
+        events: Iterable[Event] = (),
+        *,
+        roots: Container[Digest] | Callable[[Digest], bool] = frozenset(),
+        acts: Container[str] = frozenset(),
     ) -> None:
         """Start from ``events``.
 
         Args:
             events: In the order of the journal.
             roots: Digests that need no record: artifacts (`ArtifactStore.has`) and declared external sources.
+            acts: Kinds of records of what was done, such as asking people. What was done stays done, whatever becomes
+                of the evidence on which it was decided; only its own tombstone ends it.
         """
+        self._acts = acts
         self._is_root: Callable[[Digest], bool] = roots if callable(roots) else roots.__contains__
         self._inputs: dict[Digest, tuple[Digest, ...]] = {}
         self._names: dict[Digest, str] = {}
@@ -54,6 +61,8 @@ class Validity:
             # The tombstone may cite what it erases; it stands all the same.
             inputs = tuple(cited for cited in inputs if cited != target)
             self._erase(target, str(event.body["reason"]))
+        elif event.kind in self._acts:
+            inputs = ()
         self._inputs[digest], self._names[digest] = inputs, event.name
         for cited in dict.fromkeys(inputs):
             self._dependents[cited].append(digest)

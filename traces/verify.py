@@ -57,7 +57,7 @@ _QUESTIONS: Final = {
     "keys": "every event has the key of its step",
     "records": "every record can be read",
     "inputs": "every input stands earlier in the journal or among the artifacts",
-    "references": "everything that records refer to exists",
+    "references": "everything that records refer to exists, unless they were erased",
     "tombstones": "every tombstone erases a record that exists",
     "artifacts": "every artifact hashes to its name",
     "heads": "the journal still holds every head that was written down",
@@ -135,6 +135,7 @@ def _verify(
             audit.add(row)
             _verify_head(heads, row.seq, row.hash, findings)
             last = row.seq
+        audit.finish()
         for seq in sorted(heads):
             findings.add("heads", f"the head of event {seq} was written down, but the journal ends at event {last}: "
                          "later events were cut off; restore the journal from a copy.", seq)  # fmt: skip
@@ -165,6 +166,8 @@ class _Audit:
     ) -> None:
         self.types, self.known, self.findings = types, roots | artifacts, findings
         self.records: set[Digest] = set()
+        self.erased: set[Digest] = set()
+        self.unknown: list[tuple[Event, Digest]] = []
         self.has_artifact = has_artifact
 
     def add(self, row: Row) -> None:
@@ -192,12 +195,18 @@ class _Audit:
             self.refer(event, record)
 
     def refer(self, event: Event, record: Record) -> None:
-        if isinstance(record, Tombstone) and record.target not in self.records:
-            self.findings.add(
-                "tombstones", f"{place(event)} erases {record.target}, which is no record before it.", event.seq
-            )
-        for digest in digests_in(record):
-            if not self.knows(digest):
+        if isinstance(record, Tombstone):
+            self.erased.add(record.target)
+            if record.target not in self.records:
+                self.findings.add(
+                    "tombstones", f"{place(event)} erases {record.target}, which is no record before it.", event.seq
+                )
+        self.unknown += [(event, digest) for digest in digests_in(record) if not self.knows(digest)]
+
+    def finish(self) -> None:
+        """Only now it is known which records were erased, and with them what they refer to."""
+        for event, digest in self.unknown:
+            if event.record_digest not in self.erased:
                 self.findings.add(
                     "references", f"{place(event)} refers to {digest}, which is neither a record before it nor an "
                     "artifact; restore it from a copy, or declare the field a `Fingerprint`.", event.seq

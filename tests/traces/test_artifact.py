@@ -62,6 +62,16 @@ def test_stored_digests_are_listed(store):
     assert store.get_json(store.put_json([1, "a"])) == [1, "a"]
 
 
+def test_an_erased_artifact_is_gone_and_erasing_again_changes_nothing(store):
+    digest, other = store.put(b"somebody's answers"), store.put(b"others")
+    store.erase(digest)
+    store.erase(digest)
+    assert not store.has(digest)
+    assert list(store.digests()) == [other]
+    with pytest.raises(ArtifactMissingError):
+        store.get(digest)
+
+
 def test_a_missing_artifact_is_named(store):
     with pytest.raises(ArtifactMissingError, match="no artifact aaaa"):
         store.get("a" * 64)

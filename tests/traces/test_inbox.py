@@ -1,7 +1,9 @@
 import multiprocessing
+import sqlite3
 
 import pytest
 
+from traces.digest import canonical_json, digest_bytes, digest_of
 from traces.errors import InboxError, RecordError
 from traces.inbox import Inbox
 
@@ -58,6 +60,59 @@ def test_an_erased_payload_is_gone_from_the_files_and_does_not_come_back(inbox):
     assert inbox.pending() == []
     for path in inbox.path.parent.iterdir():
         assert b"someone" not in path.read_bytes()
+
+
+def test_nothing_that_stays_of_an_erased_batch_tells_its_content_from_another(inbox):
+    digest = inbox.deliver("page", {"answer": 1}, batch_key="a")
+    (batch,) = inbox.pending()
+    assert digest == digest_of(
+        {"source": "page", "batch_key": "a", "payload": digest_bytes(batch.payload), "salt": batch.salt}
+    )
+    inbox.erase(digest)
+    connection = sqlite3.connect(inbox.path)
+    (row,) = connection.execute("SELECT * FROM batch").fetchall()
+    connection.close()
+    guesses = {digest_bytes(canonical_json({"answer": answer})) for answer in range(3)}
+    assert not guesses & set(row)
+    assert batch.salt not in row
+
+
+def test_equal_batches_of_two_people_have_salts_and_digests_of_their_own(inbox):
+    inbox.deliver("page", {"answer": 1}, batch_key="a")
+    inbox.deliver("page", {"answer": 1}, batch_key="b")
+    first, second = inbox.pending()
+    assert first.payload == second.payload
+    assert first.salt != second.salt
+    assert first.digest != second.digest
+
+
+def test_taken_batches_stay_stored_until_they_are_erased(inbox):
+    first = inbox.deliver("page", {"answer": 1}, batch_key="a")
+    second = inbox.deliver("page", {"answer": 2}, batch_key="b")
+    inbox.mark_taken(first)
+    assert [batch.digest for batch in inbox.stored()] == [first, second]
+    inbox.erase(first)
+    assert [batch.digest for batch in inbox.stored()] == [second]
+
+
+def test_an_inbox_of_the_first_format_is_read_and_added_to(tmp_path):
+    connection = sqlite3.connect(tmp_path / "inbox.sqlite")
+    connection.execute(
+        "CREATE TABLE batch (number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, source TEXT NOT NULL, "
+        "batch_key TEXT NOT NULL, payload_digest TEXT NOT NULL, payload BLOB, delivered_utc TEXT NOT NULL, "
+        "taken_utc TEXT, UNIQUE (source, batch_key)) STRICT"
+    )
+    payload = canonical_json({"answer": 1})
+    connection.execute(
+        "INSERT INTO batch (digest, source, batch_key, payload_digest, payload, delivered_utc) VALUES (?,?,?,?,?,?)",
+        ("a" * 64, "page", "a", digest_bytes(payload), payload, "2026-01-01"),
+    )
+    connection.commit()
+    connection.close()
+    inbox = Inbox(tmp_path / "inbox.sqlite")
+    assert inbox.deliver("page", {"answer": 1}, batch_key="a") == "a" * 64
+    inbox.deliver("page", {"answer": 2}, batch_key="b")
+    assert [batch.json() for batch in inbox.pending()] == [{"answer": 1}, {"answer": 2}]
 
 
 def test_the_inbox_is_readable_for_its_owner_only(inbox):

@@ -71,6 +71,17 @@ def test_a_declared_root_holds_until_it_is_erased(roots):
     assert not validity.valid(name(1))
 
 
+def test_an_act_stays_done_whatever_becomes_of_its_evidence():
+    validity = Validity([event(1), event(2, [name(1)], "asked"), event(3, [name(1), name(2)])], acts={"asked"})
+    validity.add(tombstone(4, name(1)))
+    assert [validity.valid(name(number)) for number in (1, 2, 3)] == [False, True, False]
+    validity.add(event(5, [name(2)]))
+    assert validity.valid(name(5))
+    validity.add(tombstone(6, name(2)))
+    assert not validity.valid(name(2))
+    assert not validity.valid(name(5))
+
+
 def test_downstream_is_everything_derived(diamond):
     assert diamond.downstream(name(1)) == [name(2), name(3), name(4)]
     assert diamond.downstream(name(4)) == []

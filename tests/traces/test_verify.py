@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traces.journal import Journal, hash_of, record_digest_of, step_key
+from traces.record import Tombstone
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from traces.stores.store import Row
 from traces.verify import HEADS_FILE, verify, write_head
@@ -198,6 +199,21 @@ def test_a_missing_artifact_is_found_with_the_record_that_needs_it(folder, types
     next((folder / ARTIFACT_FOLDER).rglob(score.body["table"])).unlink()
     found = failed(folder, types)
     assert found["inputs"].seq == found["references"].seq == score.seq
+
+
+def test_an_artifact_that_was_erased_with_its_record_is_not_missed(tmp_path, scored, types):
+    with Trace.create(tmp_path / "run", seed=1, types=types) as trace:
+        tables = [trace.artifacts.put_json({"answers": n}) for n in range(2)]
+        records = [
+            trace.record(scored(table=table, total=1.0), name="score", position={"n": n})
+            for n, table in enumerate(tables)
+        ]
+        trace.record(Tombstone(target=records[0].digest, reason="withdrawn"), name="erase")
+        trace.artifacts.erase(tables[0])
+    assert verify(tmp_path / "run", types).ok
+    with Trace.open(tmp_path / "run", types) as trace:
+        trace.artifacts.erase(tables[1])
+    assert list(failed(tmp_path / "run", types)) == ["references"]
 
 
 def test_a_tombstone_of_nothing_is_found(folder, types):
