@@ -20,6 +20,7 @@ from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from flows.engine import EngineName  # noqa: E402
+from flows.prolific_commands import app as prolific_app  # noqa: E402
 from flows.serve import collect  # noqa: E402
 from flows.workbench import app as theory_app  # noqa: E402
 
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 data_app = typer.Typer(no_args_is_help=True, help="Published data sets: what there is, where it comes from, fetch it.")
 app.add_typer(data_app, name="data")
+app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
 app.command()(collect)
 

@@ -14,6 +14,8 @@ from experiments.participants.prolific.errors import BudgetError, PlanError
 from experiments.participants.prolific.money import Fee, Money
 
 CodeType: TypeAlias = Literal["COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "INCOMPATIBLE_DEVICE"]
+COMPLETION_URL: Final = "https://app.prolific.com/submissions/complete?cc={code}"
+"""Where the page sends people back to; ``{code}`` stands for the completion code."""
 PLACEHOLDERS: Final = {
     "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
     "STUDY_ID": "{{%STUDY_ID%}}",
@@ -58,6 +60,8 @@ class Settings(BaseModel):
     devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ("desktop", "tablet", "mobile")
     filters: tuple[dict[str, Any], ...] = ()
     """Who may take part, in the service's own form; look choices up with ``GET /filters/``."""
+    completion_code: str = Field("", pattern=r"^[A-Za-z0-9_-]{0,64}$")
+    """What the page shows to people who completed, where it has one already; made up when empty."""
     project: str = ""
     """Identifier of the project on the service; its default one when empty."""
 
@@ -197,8 +201,10 @@ def make_plan(settings: Settings, *, key: str = "", earlier: tuple[str, ...] = (
     kinds: tuple[CodeType, ...] = ("COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "INCOMPATIBLE_DEVICE")
     letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
     codes: dict[CodeType, str] = {}
+    given = settings.completion_code
     while len(set(codes.values())) < len(kinds):
         codes = {kind: "".join(secrets.choice(letters) for _ in range(8)) for kind in kinds}
+        codes["COMPLETED"] = given or codes["COMPLETED"]
     return Plan(key=key or secrets.token_hex(12), settings=settings, codes=codes, earlier=earlier)
 
 

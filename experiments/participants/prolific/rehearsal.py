@@ -16,11 +16,24 @@ from experiments.participants.prolific.client import ProlificClient
 from experiments.participants.prolific.errors import OutcomeUnknownError, UnreachableError
 from experiments.participants.prolific.ledger import LEDGER_FILE, Account, Entry, Ledger
 from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import Plan, confirm
+from experiments.participants.prolific.plan import Plan, Settings, confirm
 from experiments.participants.prolific.recruiter import Action, Books, Review
 from experiments.participants.prolific.stand_in import TOKEN, StandIn, World
 
 T = TypeVar("T")
+EXAMPLE: Final = Settings(
+    experiment="rehearsal",
+    title="Choosing between two offers",
+    description="You choose between pairs of offers. It takes about ten minutes.",
+    url="https://laboratory.example/study/",
+    people=20,
+    minutes=10,
+    reward="1.50",
+    most_bonus="0.50",
+    screen_out_reward="0.20",
+    most_screened_out=4,
+)
+"""A small plan."""
 _MOST_ROUNDS: Final = 500
 _STILL: Final = 3
 """Rounds without a change after which time goes faster, so that bonuses settle."""
