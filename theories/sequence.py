@@ -89,8 +89,8 @@ def follow_all(
         probabilities = np.where(
             seen[:, None] > 0, sums / np.maximum(seen, 1)[:, None], 1.0 / n_options
         )  # even odds where nobody answered
-        for people, steps, rows in table.parts:
-            found.append(Followed(log_likelihood[:, people], probabilities[:, rows], own[people, :steps]))
+        for who, length, rows in table.parts:
+            found.append(Followed(log_likelihood[:, who], probabilities[:, rows], own[who, :length]))
     return found
 
 

@@ -36,24 +36,65 @@ rate = paid / parameters["window"]
 surprise = (mean - (picked * state["value"]).sum(axis=(-2, -1))) * paid * parameters["window"]
 """,
 )
-GIVING_UP = Mechanism(
-    "habit",
-    "giving up",
-    "stay with an option until it has failed a number of times in a row, and then leave it",
-    'patient = (at(here, state["failures"]) < parameters["patience"][..., None]) * 1.0\n'
-    'pull = parameters["loyalty"][..., None] * patient - parameters["giving_up"][..., None] * (1 - patient)\n'
-    'habit = habit + at(here, state["held"]) * pull',
-    {
-        "patience": uniform(0.5, 5.5, "failures", "failures in a row after which an option is left"),
-        "loyalty": normal(0.0, 2.0, 10.0, "log odds", "pull of the last pick until then"),
-        "giving_up": normal(0.0, 2.0, 10.0, "log odds", "push away from it then"),
-    },
-    answers=("last_outcome", "last_choice"),
-    citation="Lima (1984), Ecology 65(1), 166-174 (giving up after a run of failures); Charnov (1976).",
-    start=f'state["held"] = {TABLE}\nstate["failures"] = {TABLE}',
-    learn='failed = xp.where(reward[..., None, None] > 0, 0.0, state["failures"] + 1.0) * paid[..., None, None]\n'
-    'state["failures"] = picked * failed + (1 - here)[..., None] * state["failures"]\n'
-    'state["held"] = picked + (1 - here)[..., None] * state["held"]',
+
+
+def _run(name: str, claim: str, counted: str, unit: str, names: tuple[str, str, str], citation: str) -> Mechanism:
+    """Staying with an option until something has happened on it so many times in a row.
+
+    Args:
+        name, claim, citation: Of the mechanism.
+        counted: Truth value that a pick counts, from ``reward``; the others end the run, as does another pick.
+        unit: What is counted.
+        names: Of the parameters: the number, the pull until then, and the push away then.
+    """
+    most, pull, push = names
+    return Mechanism(
+        "habit",
+        name,
+        claim,
+        f'before = (at(here, state["{name}"]) < parameters["{most}"][..., None]) * 1.0\n'
+        f'pull = parameters["{pull}"][..., None] * before - parameters["{push}"][..., None] * (1 - before)\n'
+        f'habit = habit + at(here, state["{name}, held"]) * pull',
+        {
+            most: uniform(0.5, 5.5, unit, f"{unit} in a row after which an option is left"),
+            pull: normal(0.0, 2.0, 10.0, "log odds", "pull of the last pick until then"),
+            push: normal(0.0, 2.0, 10.0, "log odds", "push away from it then"),
+        },
+        answers=("last_outcome", "last_choice"),
+        citation=citation,
+        start=f'state["{name}, held"] = {TABLE}\nstate["{name}"] = {TABLE}',
+        learn=f"counts = ({counted}) * 1.0 * paid\n"
+        f'run = picked * ((state["{name}"] + 1.0) * counts[..., None, None])\n'
+        f'state["{name}"] = run + (1 - here)[..., None] * state["{name}"]\n'
+        f'state["{name}, held"] = picked + (1 - here)[..., None] * state["{name}, held"]',
+    )
+
+
+RUNS = (
+    _run(
+        "giving up",
+        "stay with an option until it has failed a number of times in a row, and then leave it",
+        "reward <= 0",
+        "failures",
+        ("patience", "loyalty", "giving_up"),
+        "Lima (1984), Ecology 65(1), 166-174 (giving up after a run of failures); Charnov (1976).",
+    ),
+    _run(
+        "cashing in",
+        "stay with an option until it has paid a number of times in a row, and then leave it",
+        "reward > 0",
+        "successes",
+        ("streak", "streak_loyalty", "streak_end"),
+        "Croson & Sundali (2005), Journal of Risk and Uncertainty 30(3), 195-209 (gambler's fallacy after streaks).",
+    ),
+    _run(
+        "growing tired",
+        "stay with an option until they have picked it a number of times in a row, and then leave it",
+        "reward == reward",
+        "picks",
+        ("stamina", "stamina_loyalty", "weariness"),
+        "McAlister (1982), Journal of Consumer Research 9(2), 141-150 (satiation and variety seeking).",
+    ),
 )
 
 
@@ -99,5 +140,37 @@ LAST_OUTCOMES = Mechanism(
     start=f'state["results"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
     learn=_kept("results", "picked * (xp.where(reward > 0, 1.0, -1.0) * paid)[..., None, None]"),
 )
+MEMORIES = [
+    f"{last}_{place}_{before}" for last in ("lost", "won") for place in ("other", "same") for before in ("lost", "won")
+]
+
+
+def _words(memory: str) -> str:
+    last, place, before = memory.split("_")
+    return f"pull of a pick that {last}, after the {place} option {before}"
+
+
+LAST_TWO = Mechanism(
+    "habit",
+    "memory of two",
+    "stay or leave by what became of their last two picks, and whether these were of one option",
+    'after = (here[..., None] * state["memory"]).sum(axis=-2)\n'
+    + "pull = "
+    + " + ".join(f'parameters["{memory}"] * after[..., {place}]' for place, memory in enumerate(MEMORIES))
+    + '\nhabit = habit + at(here, state["remembered"]) * pull[..., None]',
+    {memory: normal(0.0, 2.0, 10.0, "log odds", _words(memory)) for memory in MEMORIES},
+    answers=("last_outcome", "last_choice"),
+    citation="Hauert & Schuster (1997), Proceedings of the Royal Society B 264, 513-519; Hilbe et al. (2017), PNAS.",
+    start=f'state["memory"] = xp.zeros((1, 1, 3, {len(MEMORIES)}))\nstate["remembered"] = {TABLE}',
+    learn=f"""
+after = (here[..., None] * state["memory"]).sum(axis=-2)
+won_before = after[..., {len(MEMORIES) // 2}:].sum(axis=-1)
+same = (picked * state["remembered"]).sum(axis=(-2, -1))
+number = 4.0 * (reward > 0) + 2.0 * same + won_before
+now = (number[..., None] == xp.arange({len(MEMORIES)})) * 1.0
+state["memory"] = here[..., None] * now[..., None, :] + (1 - here)[..., None] * state["memory"]
+state["remembered"] = picked + (1 - here)[..., None] * state["remembered"]
+""",
+)
 RATES = (FEW_LAST,)
-HABITS = (GIVING_UP, LAST_PICKS, LAST_OUTCOMES)
+HABITS = (*RUNS, LAST_PICKS, LAST_OUTCOMES, LAST_TWO)

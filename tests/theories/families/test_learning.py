@@ -228,3 +228,26 @@ def test_last_picks_and_outcomes_pull_each_with_the_weight_of_its_lag(sandbox):
         p = walk(sandbox, without_values(habit=(name,)), parameters | {"sensitivity": 1.0}, picks, rewards)
         pulls = [sum(weights[lag] * past[step - lag - 1] for lag in range(min(3, step))) for step in range(5)]
         np.testing.assert_allclose(p[:, 1], logistic(np.array(pulls)))
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "wanted"),
+    [
+        ("cashing in", ("streak", "streak_loyalty", "streak_end"), [0.0, 2.0, 2.0, -1.5, 2.0, -2.0]),
+        ("growing tired", ("stamina", "stamina_loyalty", "weariness"), [0.0, 2.0, -1.5, -1.5, -1.5, -2.0]),
+    ],
+)
+def test_an_option_is_left_after_so_many_successes_or_picks_in_a_row(sandbox, name, names, wanted):
+    parameters = {"sensitivity": 1.0} | dict(zip(names, (1.5, 2.0, 1.5), strict=True))
+    p = walk(sandbox, without_values(habit=(name,)), parameters, [1, 1, 1, 1, 0, 1], [0, 1, 1, 0, 0, 0])
+    np.testing.assert_allclose(p[:, 1], logistic(np.array(wanted)))
+
+
+def test_memory_of_two_is_a_table_of_the_last_two_outcomes(sandbox):
+    picks, rewards = [1, 1, 0, 0, 0, 1, 1], [1, 0, 0, 1, 1, 1, 0]
+    memories = ["won_other_lost", "lost_same_won", "lost_other_lost", "won_same_lost", "won_same_won", "won_other_won"]
+    pulls = {f"{a}_{b}_{c}": 0.0 for a in ("lost", "won") for b in ("other", "same") for c in ("lost", "won")}
+    pulls |= {memory: 0.5 * number + 0.2 for number, memory in enumerate(memories)}
+    p = walk(sandbox, without_values(habit=("memory of two",)), pulls | {"sensitivity": 1.0}, picks, rewards)
+    sides = 2 * np.array(picks[:-1]) - 1
+    np.testing.assert_allclose(p[1:, 1], logistic(sides * np.array([pulls[memory] for memory in memories])))
