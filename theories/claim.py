@@ -46,6 +46,8 @@ N_RANDOM = 64
 PROPERTIES = {
     "increasing": "{change}: that never lowers, and somewhere raises, the probability of choosing it",
     "decreasing": "{change}: that never raises, and somewhere lowers, the probability of choosing it",
+    "non_decreasing": "{change}: that never lowers the probability of choosing it",
+    "non_increasing": "{change}: that never raises the probability of choosing it",
     "ignores": "{change}: that changes no probability",
     "depends_on": "{change}: that changes some probability",
     "reverses": "{change}: that exchanges the probabilities of the two options",
@@ -329,7 +331,8 @@ def _past_offers(domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Gene
         told = (f"{second} without reward", f"{second} with a reward of 1")
         if "reward" in past(1, 0.0).feedback:
             reward.append(_Contrast((item, item), 1, None, order, (past(1, 0.0), past(1, 1.0)), told))
-    offers = {"last_choice": _Offer("the second option was chosen just before, not the first", tuple(choice))}
+    meaning = "the second option was chosen just before, not the first" + ", and not rewarded" * bool(reward)
+    offers = {"last_choice": _Offer(meaning, tuple(choice))}
     if reward:
         offers["last_reward"] = _Offer("choosing the second option was rewarded just before", tuple(reward))
     return offers
@@ -378,11 +381,15 @@ def _try(
         changes.append(other[..., contrast.option] - before[..., contrast.option])
         allowed.append(np.broadcast_to(_beyond(prediction, contrast, points), changes[-1].shape))
     if not any(mask.any() for mask in allowed):
+        if contrasts and isinstance(prediction.beyond, str) and prediction.beyond:  # the declared range decides
+            return Tried(prediction, True, 0, len(changes[0]), (0.0, 0.0), f"{words}; no trial here reaches that far.")
         raise TheorySourceError(f"PREDICTIONS: there is no trial to try this on: {words}.")
     n_pairs, n_draws = sum(int(mask.any(axis=0).sum()) for mask in allowed), len(changes[0])
     lowest = min(float(change[mask].min(initial=np.inf)) for change, mask in zip(changes, allowed, strict=True))
     highest = max(float(change[mask].max(initial=-np.inf)) for change, mask in zip(changes, allowed, strict=True))
-    sign = {"increasing": -1.0, "decreasing": 1.0}.get(prediction.property)
+    sign = {"increasing": -1.0, "non_decreasing": -1.0, "decreasing": 1.0, "non_increasing": 1.0}.get(
+        prediction.property
+    )
     wrong = [
         np.where(mask, np.abs(c) if sign is None else sign * c, -np.inf)
         for c, mask in zip(changes, allowed, strict=True)

@@ -36,6 +36,11 @@ class Mechanism:
     """Statements that set ``state["..."]`` before the first trial; ``trials`` can be used."""
     learn: str = ""
     """Statements that set ``state["..."]`` after a trial, from ``response``, ``feedback``, ``trials`` and the state."""
+    predictions: tuple[Mapping[str, Any], ...] = ()
+    """What a composition with it predicts unless another of its mechanisms breaks it; form of ``PREDICTIONS``."""
+    breaks: tuple[str, ...] = ()
+    """Predictions of others that it destroys: what is varied ("rating"), one property in that ("ignores rating"), or a
+    property of single trials ("deterministic")."""
     is_null: bool = False
     """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
     that predict the same, the one with more of these is preferred."""
@@ -88,6 +93,8 @@ class Grammar:
     """Module-level code placed before ``choose``."""
     before_learn: str = ""
     """Statements that unpack ``trials``, ``response`` and ``feedback`` before what mechanisms learn."""
+    predictions: tuple[Mapping[str, Any], ...] = ()
+    """What every composition predicts that has no mechanism that breaks it, in the form of ``PREDICTIONS``."""
 
     def mechanism(self, slot: str, name: str) -> Mechanism:
         """Look one up; raises `GrammarError` naming what there is."""
@@ -118,6 +125,19 @@ class Grammar:
         own = {name: dict(prior) for item in self.used(composition) for name, prior in item.parameters.items()}
         return own | {name: dict(prior) for name, prior in composition.priors.items() if name in own}
 
+    def predictions_of(self, composition: Composition) -> list[dict[str, Any]]:
+        """What the skeleton and the mechanisms predict and no (other) mechanism of the composition breaks."""
+        used = self.used(composition)
+        stated: list[tuple[Mapping[str, Any], Mechanism | None]] = [(item, None) for item in self.predictions]
+        stated += [(prediction, item) for item in used for prediction in item.predictions]
+        found: list[dict[str, Any]] = []
+        for prediction, owner in stated:
+            broken = {word for item in used if item is not owner for word in item.breaks}
+            kind, varied = prediction["property"], prediction.get("in", "")
+            if dict(prediction) not in found and not broken & {varied, f"{kind} {varied}".strip()}:
+                found.append(dict(prediction))
+        return found
+
     def write(self, composition: Composition, name: str) -> str:
         """Source of the theory: docstring with the claim, declarations, and ``choose``."""
         used = self.used(composition)
@@ -126,12 +146,15 @@ class Grammar:
         docstring = fill(f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
         # In the grammar's order, so that one structure is one source whatever the order of the edits that led to it.
         slots = {item.slot: [other.name for other in used if other.slot == item.slot] for item in used}
+        predictions = self.predictions_of(composition)
         learns = any(item.learn for item in used)
         body = _joined(self.before, *(item.code for item in used), self.after)
         return (
             f'"""{docstring}\n"""\n\n'
             f"PARAMETERS = {pformat(self.parameters(composition), width=110, sort_dicts=False)}\n"
-            f"COMPOSITION = {pformat(slots, width=110, sort_dicts=False)}\n\n\n"
+            f"COMPOSITION = {pformat(slots, width=110, sort_dicts=False)}\n"
+            + (f"PREDICTIONS = {pformat(predictions, width=110, sort_dicts=False)}\n" if predictions else "")
+            + "\n\n"
             + (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
             + (self._learning(used) if learns else "")
             + f"def choose(parameters, trials, xp{', state' if learns else ''}):\n"

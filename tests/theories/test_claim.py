@@ -282,6 +282,24 @@ class TestFalseClaims:
         with pytest.raises(TheorySourceError, match=message):
             check_claim(adding(), MULTIATTRIBUTE, sandbox, predictions=[prediction])
 
+    def test_beyond_a_parameter_that_no_trial_reaches_are_not_contradicted(self, sandbox):
+        never = PARAMETERS.replace("}}\n", '}, "enough": {"prior": "uniform", "low": 2.0, "high": 3.0}}\n')
+        theory = theory_of(CLAIM + never + BODY.replace("EVIDENCE", DIFFERENCE))
+        report = check_claim(
+            theory, MULTIATTRIBUTE, sandbox, predictions=[Prediction("ignores", "rating", "", "enough")]
+        )
+        assert [(item.held, item.n_pairs) for item in report.tried] == [(True, 0)]
+
+    def test_what_never_changes_neither_rises_nor_falls(self, sandbox):
+        assert held(
+            adding("0 * (" + DIFFERENCE + ")"), MULTIATTRIBUTE, sandbox,
+            *(Prediction(kind, "rating") for kind in ("non_decreasing", "non_increasing", "increasing", "decreasing")),
+        ) == [True, True, False, False]  # fmt: skip
+
+    def test_what_rises_does_not_fall(self, sandbox):
+        kinds = ("non_decreasing", "non_increasing")
+        assert held(adding(), MULTIATTRIBUTE, sandbox, *(Prediction(kind, "rating") for kind in kinds)) == [True, False]
+
 
 LEARNER = """
 def start(parameters, trials, xp):

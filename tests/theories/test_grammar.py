@@ -168,3 +168,40 @@ def test_a_hyphen_at_the_end_of_a_line_does_not_change_the_claim(length):
     rooted = Composition({"value": ("root",), "choice": ("soft",)})
     theory = read_program(TheoryProgram(SMALL.write(rooted, "N" * length), "x"))
     assert theory.claim == "people take well-known roots of numbers; choose."
+
+
+def stating(breaks: tuple[str, ...], own: tuple[str, ...] = ()) -> list[dict[str, str]]:
+    """Predictions of the plain composition if its skeleton and choice rule state three and its value breaks some."""
+    value, root, first, second, soft = SMALL.mechanisms
+    up, still = {"property": "increasing", "in": "x"}, {"property": "ignores", "in": "y"}
+    sure = {"property": "deterministic"}
+    grammar = replace(
+        SMALL,
+        predictions=(up, still),
+        mechanisms=(
+            replace(value, breaks=breaks), root, first, second, replace(soft, predictions=(sure, up), breaks=own)
+        ),
+    )  # fmt: skip
+    return grammar.predictions_of(PLAIN)
+
+
+def test_a_composition_predicts_what_its_skeleton_and_mechanisms_do_and_nothing_twice():
+    assert [tuple(item.values()) for item in stating(())] == [("increasing", "x"), ("ignores", "y"), ("deterministic",)]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "left"),
+    [
+        (("x",), [("ignores", "y"), ("deterministic",)]),
+        (("ignores x",), [("increasing", "x"), ("ignores", "y"), ("deterministic",)]),
+        (("ignores y", "deterministic"), [("increasing", "x")]),
+    ],
+)
+def test_a_mechanism_breaks_predictions_by_what_is_varied_or_by_the_property_in_it(breaks, left):
+    assert [tuple(item.values()) for item in stating(breaks)] == left
+
+
+def test_a_mechanism_does_not_break_what_it_predicts_itself():
+    assert [tuple(item.values()) for item in stating((), own=("x", "deterministic"))] == [
+        ("ignores", "y"), ("deterministic",), ("increasing", "x")
+    ]  # fmt: skip

@@ -47,6 +47,7 @@ def _attention(
     weight: tuple[str, float, float, str],
     answers: tuple[str, ...],
     citation: str,
+    breaks: tuple[str, ...],
 ) -> Mechanism:
     """A feature of the trial, above 0 where it speaks for the second option, that adds to the evidence."""
     parameter, low, high, unit = weight
@@ -58,6 +59,7 @@ def _attention(
         {parameter: log_uniform(low, high, f"log odds per {unit}", f"weight of: {name}")},
         answers,
         citation,
+        breaks=breaks,
     )
 
 
@@ -88,6 +90,7 @@ UTILITY = (
         },
         ("losses_present", *AMOUNT_ANSWERS),
         LOEWENSTEIN,
+        breaks=("reverses reflection",),
     ),
     Mechanism(
         "utility",
@@ -97,6 +100,7 @@ UTILITY = (
         {"small_change": log_uniform(0.1, 1e4, "money units", "amount at which the square root equals the amount")},
         ("log_magnitude", "amount_difference"),
         f"{LOEWENSTEIN} (the property; the form is the project's)",
+        breaks=("ignores scale",),
     ),
     Mechanism(
         "utility",
@@ -109,6 +113,7 @@ UTILITY = (
         {"just_noticeable": log_uniform(0.1, 1e4, "money units", "amount below which value is nearly linear")},
         AMOUNT_ANSWERS,
         "Bernoulli (1738/1954), Econometrica 22, 23-36",
+        breaks=("ignores scale",),
     ),
 )
 
@@ -126,6 +131,7 @@ TIME = (
         {"contraction": log_uniform(1e-3, 10.0, "per day", "near 0: delays count as stated")},
         (*DELAY_ANSWERS, "front_end_delay"),
         "Takahashi (2005), Medical Hypotheses 65, 691-693",
+        breaks=("ignores common_delay",),
     ),
     Mechanism(
         "time",
@@ -135,6 +141,7 @@ TIME = (
         {"time_sensitivity": uniform(0.05, 1.5, "exponent", "1: as stated; near 0: only whether there is a delay")},
         (*DELAY_ANSWERS, "front_end_delay"),
         f"Zauberman, Kim, Malkoc & Bettman (2009), Journal of Marketing Research 46, 543-556; {EBERT}",
+        breaks=("ignores common_delay",),
     ),
     Mechanism(
         "time",
@@ -154,6 +161,7 @@ TIME = (
         {"present_days": log_uniform(0.5, 60.0, "days", "how long the present lasts")},
         ("front_end_delay", "today_difference", "delay_difference"),
         "Harris & Laibson (2013), Quarterly Journal of Economics 128, 205-248",
+        breaks=("ignores common_delay",),
     ),
 )
 
@@ -167,6 +175,7 @@ PACE = (
         ("log_magnitude", "amount_difference"),
         "Green, Myerson & McFadden (1997), Memory & Cognition 25, 715-723; "
         "Vincent (2016), Behavior Research Methods 48, 1608-1620",
+        breaks=("amount", "ignores scale"),
     ),
     Mechanism(
         "pace",
@@ -176,6 +185,7 @@ PACE = (
         {"loss_pace": log_uniform(0.05, 2.0, "ratio", "rate for losses over rate for gains")},
         ("losses_present",),
         f"Thaler (1981), Economics Letters 8, 201-207; {LOEWENSTEIN}",
+        breaks=("reverses reflection",),
     ),
 )
 
@@ -258,6 +268,7 @@ DISCOUNTING = (
         },
         ("delay_difference", "longest_delay", "losses_present"),
         "Loewenstein (1987), Economic Journal 97, 666-684",
+        breaks=("delay", "loss_delay", "dominance"),
     ),
 )
 
@@ -270,6 +281,7 @@ COST = (
         {"waiting_cost": log_uniform(0.01, 100.0, "money units", "charge for any delay")},
         ("today_difference", "log_magnitude", "today_possible"),
         BENHABIB,
+        breaks=("amount", "ignores scale"),
     ),
 )
 
@@ -300,6 +312,8 @@ COMPARISON = (
         _sensitivity(0.5, 60.0, "larger amount"),
         ("log_magnitude", "amount_difference", "relative_amount_difference"),
         "Wilcox (2011), Journal of Econometrics 162, 89-104",
+        breaks=("amount",),
+        predictions=({"property": "ignores", "in": "scale"},),
     ),
     Mechanism(
         "comparison",
@@ -317,6 +331,7 @@ COMPARISON = (
         },
         ("log_magnitude", "amount_difference", "relative_amount_difference"),
         "Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",
+        breaks=("amount",),
     ),
     Mechanism(
         "comparison",
@@ -333,6 +348,7 @@ COMPARISON = (
         _sensitivity(0.2, 60.0, "log ratio"),
         ("log_magnitude", "log_amount_ratio", "relative_amount_difference"),
         "Luce (1959), Individual choice behavior",
+        predictions=({"property": "ignores", "in": "scale"},),
     ),
     Mechanism(
         "comparison",
@@ -349,6 +365,8 @@ COMPARISON = (
         },
         ("amount_difference", "delay_difference", "front_end_delay"),
         "Dai & Busemeyer (2014), Journal of Experimental Psychology: General 143, 1512-1529",
+        breaks=("amount",),
+        predictions=({"property": "ignores", "in": "common_delay"},),
     ),
     Mechanism(
         "comparison",
@@ -369,6 +387,7 @@ COMPARISON = (
         },
         (*AMOUNT_ANSWERS, *DELAY_ANSWERS, "front_end_delay"),
         SCHOLTEN,
+        breaks=("amount",),
     ),
     Mechanism(
         "comparison",
@@ -393,6 +412,7 @@ COMPARISON = (
         },
         (*AMOUNT_ANSWERS, *DELAY_ANSWERS, "front_end_delay"),
         SCHOLTEN,
+        breaks=("amount",),
     ),
     Mechanism(
         "comparison",
@@ -409,6 +429,8 @@ COMPARISON = (
         },
         ("relative_amount_difference", "relative_delay_difference"),
         "González-Vallejo (2002), Psychological Review 109, 137-155",
+        breaks=("amount", "delay", "loss_delay", "dominance"),
+        predictions=({"property": "ignores", "in": "scale"},),
     ),
     Mechanism(
         "comparison",
@@ -421,6 +443,8 @@ COMPARISON = (
         },
         ("relative_amount_difference", "delay_difference"),
         f"{EBERT}; Thaler (1981), Economics Letters 8, 201-207",
+        breaks=("amount",),
+        predictions=({"property": "ignores", "in": "scale"}, {"property": "ignores", "in": "common_delay"}),
     ),
     Mechanism(
         "comparison",
@@ -430,6 +454,7 @@ COMPARISON = (
         _sensitivity(0.2, 10.0, "better option"),
         ("amount_difference", "dominance"),
         SEQUENTIAL,
+        predictions=({"property": "ignores", "in": "delay"},),
     ),
     Mechanism(
         "comparison",
@@ -439,6 +464,8 @@ COMPARISON = (
         _sensitivity(0.2, 10.0, "sooner option"),
         ("delay_difference", "losses_present"),
         SEQUENTIAL,
+        breaks=("loss_delay", "reverses reflection"),
+        predictions=({"property": "ignores", "in": "amount"},),
     ),
 )
 
@@ -466,6 +493,7 @@ SHORTCUT = (
         },
         ("relative_amount_difference", "relative_delay_difference", "front_end_delay"),
         "Leland (2002), Economic Inquiry 40, 574-581; Rubinstein (2003), International Economic Review 44, 1207-1216",
+        breaks=("amount", "delay", "loss_delay", "ignores common_delay"),
     ),
     Mechanism(
         "shortcut",
@@ -479,6 +507,7 @@ SHORTCUT = (
         {"longest_wait": log_uniform(2.0, 1000.0, "days", "longest delay that is considered"), **CONVICTION},
         ("longest_delay", "delay_difference"),
         SIMON,
+        breaks=("amount", "delay", "loss_delay", "ignores common_delay"),
     ),
     Mechanism(
         "shortcut",
@@ -492,6 +521,7 @@ SHORTCUT = (
         {"aspiration": log_uniform(0.1, 1e4, "money units", "least amount that is good enough"), **CONVICTION},
         ("log_magnitude", "amount_difference"),
         SIMON,
+        breaks=("amount", "delay", "ignores scale", "reverses reflection"),
     ),
     Mechanism(
         "shortcut",
@@ -507,6 +537,7 @@ SHORTCUT = (
         },
         ("delay_difference", "log_delay_difference"),
         SEQUENTIAL,
+        breaks=("amount", "delay", "loss_delay"),
     ),
     Mechanism(
         "shortcut",
@@ -522,6 +553,7 @@ SHORTCUT = (
         },
         ("amount_difference", "log_magnitude"),
         SEQUENTIAL,
+        breaks=("amount", "ignores delay", "ignores scale"),
     ),
 )
 
@@ -533,6 +565,7 @@ ATTENTION = (
         ("weight_of_amount", 1e-5, 0.3, "money unit"),
         ("amount_difference", "log_magnitude"),
         f"{ITCH}; {DRIFT}",
+        breaks=("ignores scale", "ignores amount"),
     ),
     _attention(
         "relative amount difference",
@@ -541,6 +574,7 @@ ATTENTION = (
         ("weight_of_relative_amount", 0.05, 20.0, "mean amount"),
         ("relative_amount_difference", "log_amount_ratio"),
         ITCH,
+        breaks=("ignores amount",),
     ),
     _attention(
         "growth",
@@ -549,6 +583,7 @@ ATTENTION = (
         ("weight_of_growth", 0.05, 20.0, "sooner amount"),
         ("relative_amount_difference", "log_amount_ratio"),
         DRIFT,
+        breaks=("amount", "delay", "loss_delay"),
     ),
     _attention(
         "interest",
@@ -557,6 +592,7 @@ ATTENTION = (
         ("weight_of_interest", 0.1, 200.0, "unit of daily interest"),
         ("interest_rate",),
         DRIFT,
+        breaks=("amount", "delay", "loss_delay", "ignores scale"),
     ),
     _attention(
         "delay difference",
@@ -565,6 +601,7 @@ ATTENTION = (
         ("weight_of_delay", 1e-4, 1.0, "day"),
         ("delay_difference", "longest_delay"),
         f"{ITCH}; {DRIFT}",
+        breaks=("amount", "ignores delay"),
     ),
     _attention(
         "relative delay difference",
@@ -573,6 +610,7 @@ ATTENTION = (
         ("weight_of_relative_delay", 0.02, 10.0, "mean delay"),
         ("relative_delay_difference", "front_end_delay", "today_difference"),
         ITCH,
+        breaks=("amount", "ignores delay", "ignores common_delay"),
     ),
     _attention(
         "immediacy",
@@ -581,6 +619,7 @@ ATTENTION = (
         ("pull_of_today", 0.05, 6.0, "option that comes today"),
         ("today_difference", "today_possible"),
         "Keren & Roelofsma (1995), Organizational Behavior and Human Decision Processes 63, 287-297",
+        breaks=("amount", "ignores delay", "ignores common_delay"),
     ),
     _attention(
         "stakes",
@@ -589,6 +628,7 @@ ATTENTION = (
         ("pull_of_stakes", 0.02, 3.0, "log unit of the larger amount"),
         ("log_magnitude",),
         "Thaler (1981), Economics Letters 8, 201-207; Prelec & Loewenstein (1991), Management Science 37, 770-786",
+        breaks=("amount", "delay", "loss_delay", "dominance", "ignores scale"),
     ),
     _attention(
         "waiting anyway",
@@ -597,6 +637,7 @@ ATTENTION = (
         ("pull_of_waiting_anyway", 0.02, 3.0, "log unit of the shorter delay"),
         ("front_end_delay", "today_possible"),
         "Green, Fristoe & Myerson (1994), Psychonomic Bulletin & Review 1, 383-389",
+        breaks=("amount", "delay", "loss_delay", "dominance", "ignores common_delay"),
     ),
     _attention(
         "too good to be true",
@@ -605,6 +646,7 @@ ATTENTION = (
         ("distrust", 0.05, 6.0, "log unit of ratio beyond twice as much"),
         ("log_amount_ratio", "interest_rate"),
         "Friestad & Wright (1994), Journal of Consumer Research 21, 1-31 (wary of offers; the form is the project's)",
+        breaks=("amount", "dominance", "ignores scale"),
     ),
     Mechanism(
         "attention",
@@ -621,6 +663,7 @@ ATTENTION = (
         {"pull_of_round_amounts": log_uniform(0.05, 6.0, "log odds per round sum", "weight of: round amounts")},
         ("roundness_difference",),
         "Pope & Simonsohn (2011), Psychological Science 22, 71-79",
+        breaks=("amount", "dominance", "ignores scale", "reverses reflection"),
     ),
 )
 
@@ -633,6 +676,7 @@ BIAS = (
         {"leaning": uniform(-4.0, 4.0, "log odds", "above 0: to waiting for gains, to paying losses at once")},
         ("log_magnitude", "delay_difference"),
         ITCH,
+        breaks=("amount", "delay", "loss_delay", "dominance"),
     ),
 )
 
@@ -655,6 +699,8 @@ CHOICE = (
         (),
         HARLESS,
         is_null=True,
+        breaks=("sides", "ignores scale", "ignores common_delay"),  # a rounding error of the evidence is decisive
+        predictions=({"property": "deterministic"},),
     ),
     Mechanism(
         "choice",
@@ -676,6 +722,7 @@ CHOICE = (
         {},
         ("amount_difference", "dominance"),
         "Brehm (1966), A theory of psychological reactance",
+        breaks=("amount", "delay", "loss_delay", "dominance"),
     ),
 )
 
@@ -695,6 +742,7 @@ OTHER = (
         _type(-4.0),
         ("dominance", "amount_difference"),
         HARLESS,
+        breaks=("ignores amount",),
     ),
     Mechanism(
         "other",
@@ -704,6 +752,7 @@ OTHER = (
         _type(-4.0),
         ("delay_difference", "today_difference"),
         HARLESS,
+        breaks=("loss_delay", "reverses reflection", "ignores delay"),
     ),
     Mechanism(
         "other",
@@ -713,6 +762,7 @@ OTHER = (
         SHARE,
         ("dominance", "amount_difference"),
         HARLESS,
+        breaks=("ignores amount", "deterministic"),
     ),
     Mechanism(
         "other",
@@ -722,6 +772,7 @@ OTHER = (
         SHARE,
         ("delay_difference", "today_difference"),
         HARLESS,
+        breaks=("loss_delay", "reverses reflection", "ignores delay", "deterministic"),
     ),
 )
 
@@ -781,6 +832,14 @@ GRAMMAR = Grammar(
         utility, time, pace, discount, cost, evidence = amounts, delays, 1.0, 1.0, 0.0, 0.0 * gap
         """,
     after="return p",
+    predictions=(
+        {"property": "non_decreasing", "in": "amount"},
+        {"property": "non_increasing", "in": "delay"},
+        {"property": "non_decreasing", "in": "loss_delay"},
+        {"property": "non_decreasing", "in": "dominance"},
+        {"property": "reverses", "in": "sides"},
+        {"property": "reverses", "in": "reflection"},
+    ),
 )
 
 

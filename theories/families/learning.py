@@ -78,6 +78,7 @@ EXPECTATION = (
         answers=("steps_since_start", "position"),
         citation="Sutton & Barto (2018), Reinforcement Learning, section 2.6 (optimistic initial values).",
         start=f'state["value"] = parameters["first_value"][..., None, None] + {TABLE}',
+        breaks=("last_choice",),
     ),
 )
 RATE = (
@@ -164,6 +165,7 @@ RATE = (
         "",
         learn="rate = 0.0 * paid",
         citation="Baseline.",
+        predictions=({"property": "ignores", "in": "last_reward"},),
     ),
 )
 CREDIT = (
@@ -232,6 +234,7 @@ left = here[..., None] * ((1 - response) * trials["available"])[..., None, :]
 imagined = ((1 - reward) * paid)[..., None, None] - state["value"] * paid[..., None, None]
 state["value"] = state["value"] + left * parameters["fictive_rate"][..., None, None] * imagined
 """,
+        breaks=("ignores last_reward",),
     ),
 )
 AHEAD = """
@@ -280,6 +283,7 @@ TRIED = Mechanism(
     citation="Auer, Cesa-Bianchi & Fischer (2002), Machine Learning 47, 235-256 (UCB1).",
     start=f'state["tried"] = {TABLE}',
     learn='state["tried"] = state["tried"] + picked',
+    breaks=("last_choice",),
 )
 HABIT = (
     Mechanism(
@@ -292,6 +296,7 @@ HABIT = (
         citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
         start=f'state["last"] = {TABLE}',
         learn='state["last"] = picked + (1 - here)[..., None] * state["last"]',
+        breaks=("last_choice",),
     ),
     Mechanism(
         "habit",
@@ -307,6 +312,7 @@ HABIT = (
         start=f'state["trace"] = {TABLE}',
         learn='share = parameters["habit_rate"][..., None, None] * here[..., None]\n'
         'state["trace"] = state["trace"] + share * (picked - state["trace"])',
+        breaks=("last_choice",),
     ),
     Mechanism(
         "habit",
@@ -322,6 +328,7 @@ HABIT = (
         start=f'state["outcome"] = {TABLE}',
         learn='won = xp.where(reward > 0, parameters["win_stay"], -parameters["lose_shift"]) * paid\n'
         'state["outcome"] = picked * won[..., None, None] + (1 - here)[..., None] * state["outcome"]',
+        breaks=("last_reward", "last_choice"),
     ),
 )
 SENSITIVITY = log_uniform(0.3, 50.0, "log odds per reward", "how strictly picks follow values")
@@ -373,6 +380,7 @@ p = strength / xp.maximum(strength.sum(axis=-1), 1e-300)[..., None]
         "but guess",
         "p = available / available.sum(axis=-1)[..., None] + 0.0 * evidence + 0.0 * habit",
         citation="Baseline.",
+        predictions=({"property": "ignores", "in": "last_reward"}, {"property": "ignores", "in": "last_choice"}),
     ),
 )
 LEAN = Mechanism(
@@ -429,6 +437,10 @@ GRAMMAR = Grammar(
     after="return p",
     helpers=HELPERS,
     before_learn=BEFORE_LEARN,
+    predictions=(
+        {"property": "non_decreasing", "in": "last_reward"},
+        {"property": "non_increasing", "in": "last_choice"},
+    ),
 )
 
 

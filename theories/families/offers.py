@@ -320,6 +320,7 @@ CHOICE = (
         {},
         (),
         HARLESS,
+        predictions=({"property": "deterministic"},),
         is_null=True,
     ),
 )
@@ -358,6 +359,7 @@ GRAMMAR = Grammar(
         """,
     after="return p",
     helpers=HELPERS,
+    predictions=({"property": "reverses", "in": "sides"},),
 )
 
 

@@ -10,6 +10,8 @@ from theories.families.parameter import Literal, normal, uniform
 from theories.grammar import Mechanism
 
 PAIRS = ("best_two_both_difference", "best_two_unlike_difference")
+EVERYWHERE = ("rating", "lead", "less_valid_rating", "dominance", "validity")
+"""Predictions that a bonus of either sign destroys, whatever it is for."""
 EDGELL = "Edgell (1978), Organizational Behavior and Human Performance 22(3), 404-416 (configural cues)."
 
 
@@ -20,6 +22,7 @@ def _accent(
     answers: tuple[str, ...],
     citation: str,
     more: dict[str, Literal] | None = None,
+    breaks: tuple[str, ...] = (),
 ) -> Mechanism:
     """Add ``lead``, or the difference in ``score``, times a bonus to the evidence."""
     bonus = f"{name}_bonus"
@@ -32,6 +35,7 @@ def _accent(
         {bonus: normal(0.0, 1.0, 5.0, "evidence", "what it adds; below 0 it counts against")} | (more or {}),
         answers,
         citation,
+        breaks=(*EVERYWHERE, *breaks),
     )
 
 
@@ -42,6 +46,7 @@ ACCENT = (
         "lead = xp.sign(first_that_differs(ratings[:, 1] - ratings[:, 0], rank, xp))",
         FIRST,
         "Gigerenzer & Goldstein (1996), Psychological Review 103(4), 650-669.",
+        breaks=("cue_order", "validity_order"),
     ),
     _accent(
         "majority",
@@ -64,6 +69,7 @@ ACCENT = (
         "lead = xp.sign(((ratings[:, 1] - ratings[:, 0]) * (rank == 0)).sum(axis=-1))",
         FIRST,
         "Hogarth & Karelaia (2005), Management Science 51(12), 1860-1872.",
+        breaks=("cue_order", "validity_order"),
     ),
     _accent(
         "last_cue",
@@ -71,6 +77,7 @@ ACCENT = (
         "lead = xp.sign(((ratings[:, 1] - ratings[:, 0]) * (rank == validities.shape[-1] - 1)).sum(axis=-1))",
         ("least_valid_favours",),
         "Nisbett, Zukier & Lemley (1981), Cognitive Psychology 13(2), 248-277.",
+        breaks=("cue_order", "validity_order"),
     ),
     _accent(
         "first_shown",
@@ -78,6 +85,7 @@ ACCENT = (
         "lead = xp.sign(ratings[:, 1, 0] - ratings[:, 0, 0])",
         ("first_shown_favours",),
         ORDER_EFFECTS,
+        breaks=("cue_order",),
     ),
     _accent(
         "last_shown",
@@ -85,6 +93,7 @@ ACCENT = (
         "lead = xp.sign(ratings[:, 1, -1] - ratings[:, 0, -1])",
         ("last_shown_favours",),
         ORDER_EFFECTS,
+        breaks=("cue_order",),
     ),
     _accent(
         "worst_rating",
@@ -92,6 +101,7 @@ ACCENT = (
         "score = value.min(axis=-1)",
         ("worst_rating_difference",),
         "Wald (1945), Annals of Mathematics 46(2), 265-280 (maximin).",
+        breaks=("shared_rating",),
     ),
     _accent(
         "best_rating",
@@ -99,6 +109,7 @@ ACCENT = (
         "score = value.max(axis=-1)",
         ("best_rating_difference",),
         EINHORN,
+        breaks=("shared_rating",),
     ),
     _accent(
         "median_rating",
@@ -107,6 +118,7 @@ ACCENT = (
         "score = 0.5 * (ordered[..., (ordered.shape[-1] - 1) // 2] + ordered[..., ordered.shape[-1] // 2])",
         ("total_difference", "unevenness_difference"),
         "Galton (1907), Nature 75, 414.",
+        breaks=("shared_rating",),
     ),
     _accent(
         "unevenness",
@@ -114,6 +126,7 @@ ACCENT = (
         "score = value.std(axis=-1)",
         ("unevenness_difference", "worst_rating_difference"),
         "Chernev (2005), Journal of Consumer Research 32(2), 213-223 (attribute balance).",
+        breaks=("shared_rating",),
     ),
     _accent(
         "extreme_ratings",
@@ -129,6 +142,7 @@ ACCENT = (
         ("middling_difference", "total_difference", "level"),
         "Coombs (1964), A Theory of Data.",
         {"ideal_total": uniform(0.0, 1.0, SHARE, "mean rating that is liked best")},
+        breaks=("shared_rating",),
     ),
     _accent(
         "veto",
@@ -137,6 +151,7 @@ ACCENT = (
         ("worst_rating_difference", "level"),
         EINHORN,
         {"least_acceptable": uniform(0.01, 1.0, SHARE, "lowest rating that is not rejected")},
+        breaks=("shared_rating",),
     ),
     _accent(
         "excellence",
@@ -145,6 +160,7 @@ ACCENT = (
         ("best_rating_difference", "level"),
         EINHORN,
         {"excellent": uniform(0.01, 1.0, SHARE, "rating that suffices")},
+        breaks=("shared_rating",),
     ),
     _accent(
         "enough_cues",
@@ -157,6 +173,7 @@ ACCENT = (
             "good": uniform(0.01, 1.0, SHARE, "lowest rating that is good"),
             "enough_cues": uniform(0.05, 1.0, "share of the cues", "cues with a good rating that suffice"),
         },
+        breaks=("shared_rating",),
     ),
     _accent(
         "odd_count",
@@ -164,6 +181,7 @@ ACCENT = (
         "score = (ratings > 0.5).sum(axis=-1) % 2",
         ("odd_count_difference",),
         "Shepard, Hovland & Jenkins (1961), Psychological Monographs 75(13), 1-42 (type VI).",
+        breaks=("shared_rating",),
     ),
     _accent(
         "odd_sum",
@@ -171,6 +189,7 @@ ACCENT = (
         'score = trials["ratings"].sum(axis=-1) % 2',
         ("odd_sum_difference",),
         "Hines (1990), Memory & Cognition 18(1), 40-46.",
+        breaks=("shared_rating", "scale"),
     ),
     _accent(
         "odd_lead",
@@ -186,6 +205,7 @@ ACCENT = (
         "score = at_rank(value, 0, rank, xp) * at_rank(value, 1, rank, xp)",
         PAIRS,
         "Anderson (1981), Foundations of Information Integration Theory.",
+        breaks=("shared_rating", "cue_order", "validity_order"),
     ),
     _accent(
         "best_two_unlike",
@@ -193,6 +213,7 @@ ACCENT = (
         "score = xp.abs(at_rank(value, 0, rank, xp) - at_rank(value, 1, rank, xp))",
         PAIRS,
         "Shepard, Hovland & Jenkins (1961), Psychological Monographs 75(13), 1-42 (type II).",
+        breaks=("shared_rating", "cue_order", "validity_order"),
     ),
     _accent(
         "pairs",
@@ -207,6 +228,7 @@ ACCENT = (
             "pair_best_third": normal(0.0, 1.0, 3.0, "ratio", "of the best and third cue, relative to the best two"),
             "pair_second_third": normal(0.0, 1.0, 3.0, "ratio", "of the second and third cue, likewise"),
         },
+        breaks=("shared_rating", "cue_order", "validity_order"),
     ),
     _accent(
         "pairs_with_fourth",
@@ -223,6 +245,7 @@ ACCENT = (
             ),
             "pair_third_fourth": normal(0.0, 1.0, 3.0, "ratio", "of the third and fourth cue, likewise"),
         },
+        breaks=("shared_rating", "cue_order", "validity_order"),
     ),
     _accent(
         "best_two_agree",
@@ -232,6 +255,7 @@ ACCENT = (
         "lead = xp.where(first_side == second_side, first_side, 0.0)",
         ("best_cue_favours", "n_cues_favouring", "conflict"),
         "Dieckmann & Rieskamp (2007), Memory & Cognition 35(7), 1801-1813.",
+        breaks=("cue_order", "validity_order"),
     ),
     _accent(
         "variety",
@@ -239,6 +263,7 @@ ACCENT = (
         "ordered = xp.sort(ratings, axis=-1)\nscore = (ordered[..., 1:] > ordered[..., :-1]).sum(axis=-1) * 1.0",
         ("unevenness_difference", "symmetry_difference"),
         "Chernev (2005), Journal of Consumer Research 32(2), 213-223 (attribute balance).",
+        breaks=("shared_rating",),
     ),
     _accent(
         "symmetry",
@@ -246,6 +271,7 @@ ACCENT = (
         "score = -xp.abs(value - value[..., ::-1]).mean(axis=-1)",
         ("symmetry_difference",),
         "Reber, Schwarz & Winkielman (2004), Personality and Social Psychology Review 8(4), 364-382.",
+        breaks=("shared_rating", "cue_order"),
     ),
     _accent(
         "smoothness",
@@ -253,5 +279,6 @@ ACCENT = (
         "score = -xp.abs(value[..., 1:] - value[..., :-1]).sum(axis=-1) / validities.shape[-1]",
         ("smoothness_difference", "unevenness_difference"),
         "Reber, Schwarz & Winkielman (2004), Personality and Social Psychology Review 8(4), 364-382.",
+        breaks=("shared_rating", "cue_order"),
     ),
 )

@@ -33,6 +33,7 @@ APPRAISAL = (
         "evidence = -evidence",
         answers=("weighted_difference", "total_difference", "n_cues_favouring"),
         citation=REACTANCE,
+        breaks=("rating", "dominance", "validity"),
     ),
     _appraisal(
         "suspicious_lead",
@@ -41,6 +42,7 @@ APPRAISAL = (
         {"credible_lead": log_uniform(0.1, 6.0, EVIDENCE, "lead beyond which it speaks against the product")},
         ("weighted_difference", "total_difference", "largest_difference"),
         COOMBS,
+        breaks=("rating", "dominance", "validity"),
     ),
     _appraisal(
         "indifference",
@@ -49,6 +51,7 @@ APPRAISAL = (
         {"margin": log_uniform(0.02, 3.0, EVIDENCE, "smallest lead that matters")},
         ("weighted_difference", "largest_difference"),
         "Luce (1956), Econometrica 24(2), 178-191.",
+        breaks=("cue_order",),
     ),
     _appraisal(
         "close_calls_by_accents",
@@ -57,6 +60,7 @@ APPRAISAL = (
         {"close_call_by_accents": CLOSE_CALL},
         ("weighted_difference", "unevenness_difference", "worst_rating_difference"),
         PAYNE,
+        breaks=("cue_order",),
     ),
     _appraisal(
         "close_calls_by_first_reason",
@@ -65,6 +69,7 @@ APPRAISAL = (
         {"close_call_by_first_reason": CLOSE_CALL},
         FIRST,
         PAYNE,
+        breaks=("rating", "cue_order", "validity", "validity_order"),
     ),
     _appraisal(
         "close_calls_by_majority",
@@ -73,6 +78,7 @@ APPRAISAL = (
         {"close_call_by_majority": CLOSE_CALL},
         COUNTS,
         PAYNE,
+        breaks=("cue_order", "rating", "less_valid_rating", "validity"),
     ),
     _appraisal(
         "clear_calls_by_first_reason",
@@ -81,6 +87,7 @@ APPRAISAL = (
         {"clear_call": log_uniform(0.02, 3.0, EVIDENCE, "lead from which it is a clear call")},
         FIRST,
         PAYNE,
+        breaks=("rating", "cue_order", "validity", "validity_order"),
     ),
     _appraisal(
         "high_level_by_first_reason",
@@ -89,6 +96,16 @@ APPRAISAL = (
         {"high_level": uniform(0.0, 1.0, SHARE, "mean rating of both products from which they do so")},
         (*FIRST, "level"),
         PAYNE,
+        breaks=(
+            "sides",
+            "rating",
+            "lead",
+            "cue_order",
+            "validity",
+            "validity_order",
+            "less_valid_rating",
+            "shared_rating",
+        ),
     ),
     _appraisal(
         "low_level_by_first_reason",
@@ -97,6 +114,16 @@ APPRAISAL = (
         {"low_level": uniform(0.0, 1.0, SHARE, "mean rating of both products below which they do so")},
         (*FIRST, "level"),
         PAYNE,
+        breaks=(
+            "sides",
+            "rating",
+            "lead",
+            "cue_order",
+            "validity",
+            "validity_order",
+            "less_valid_rating",
+            "shared_rating",
+        ),
     ),
     _appraisal(
         "many_differences_by_first_reason",
@@ -105,6 +132,7 @@ APPRAISAL = (
         {"too_many": uniform(0.0, 1.0, "share of the cues", "cues that differ, from which they do so")},
         (*FIRST, "n_discriminating_cues"),
         PAYNE,
+        breaks=("rating", "less_valid_rating", "cue_order", "validity", "validity_order"),
     ),
     _appraisal(
         "few_differences_by_first_reason",
@@ -113,6 +141,7 @@ APPRAISAL = (
         {"too_few": uniform(0.0, 1.0, "share of the cues", "cues that differ, below which they do so")},
         (*FIRST, "n_discriminating_cues"),
         PAYNE,
+        breaks=("rating", "less_valid_rating", "cue_order", "validity", "validity_order"),
     ),
 )
 BIAS = (
@@ -124,6 +153,7 @@ BIAS = (
         {"lean": normal(0.0, 0.3, 4.0, "log odds", "preference for product B whatever the ratings")},
         ("constant",),
         "Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
+        breaks=("sides", "deterministic"),
     ),
 )
 CHOICE = (
@@ -144,6 +174,7 @@ CHOICE = (
         "p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         citation=BRODER,
         is_null=True,
+        predictions=({"property": "deterministic"},),
     ),
     _choice(
         "calibrated",
@@ -178,6 +209,7 @@ STRATEGIES = (
         FIRST_REASON,
         FIRST,
         "Broder (2000), JEP: LMC 26(5), 1332-1346; Scheibehenne, Rieskamp & Wagenmakers (2013).",
+        ("ignores rating", "cue_order", "validity", "validity_order"),
     ),
     (
         "tallying",
@@ -186,6 +218,7 @@ STRATEGIES = (
         MAJORITY,
         COUNTS,
         "Dawes (1979), American Psychologist 34(7), 571-582; Scheibehenne et al. (2013).",
+        ("ignores rating", "less_valid_rating"),
     ),
     (
         "weighing",
@@ -194,6 +227,7 @@ STRATEGIES = (
         f"xp.sign(xp.round((validities * ({RATINGS_DIFFER})).sum(axis=-1), 9))",
         ("weighted_difference", "above_chance_difference"),
         "Lee & Newell (2011), Judgment and Decision Making 6(8), 832-842.",
+        ("ignores rating", "lead", "less_valid_rating", "validity_order"),
     ),
     (
         "worst_rating",
@@ -202,6 +236,7 @@ STRATEGIES = (
         "xp.sign(ratings[:, 1].min(axis=-1) - ratings[:, 0].min(axis=-1))",
         ("worst_rating_difference",),
         "Wald (1945), Annals of Mathematics 46(2), 265-280.",
+        ("ignores rating", "lead", "less_valid_rating", "shared_rating"),
     ),
     (
         "first_shown",
@@ -210,12 +245,15 @@ STRATEGIES = (
         "xp.sign(ratings[:, 1, 0] - ratings[:, 0, 0])",
         ("first_shown_favours",),
         ORDER_EFFECTS,
+        ("ignores rating", "less_valid_rating", "cue_order"),
     ),
 )
-"""Name, claim, prefix of the parameter, side taken, answers and citation of each other strategy."""
+"""Name, claim, prefix of the parameter, side taken, answers, citation and what it breaks of each other strategy."""
 
 
-def _by_people(name: str, claim: str, prefix: str, side: str, answers: tuple[str, ...], citation: str) -> Mechanism:
+def _by_people(
+    name: str, claim: str, prefix: str, side: str, answers: tuple[str, ...], citation: str, breaks: tuple[str, ...]
+) -> Mechanism:
     return Mechanism(
         "other",
         name,
@@ -224,10 +262,13 @@ def _by_people(name: str, claim: str, prefix: str, side: str, answers: tuple[str
         {f"{prefix}_type": normal(-1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so")},
         answers,
         citation,
+        breaks=breaks,
     )
 
 
-def _by_trials(name: str, claim: str, prefix: str, side: str, answers: tuple[str, ...], citation: str) -> Mechanism:
+def _by_trials(
+    name: str, claim: str, prefix: str, side: str, answers: tuple[str, ...], citation: str, breaks: tuple[str, ...]
+) -> Mechanism:
     return Mechanism(
         "other",
         f"sometimes_{name}",
@@ -236,6 +277,7 @@ def _by_trials(name: str, claim: str, prefix: str, side: str, answers: tuple[str
         {f"{prefix}_share": uniform(0.0, 1.0, "probability", "share of trials in which they do so")},
         answers,
         citation,
+        breaks=(*breaks, "deterministic"),
     )
 
 
@@ -249,6 +291,7 @@ OTHER = (
         {"contrary_type": normal(-1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so")},
         ("extremeness", "weighted_difference"),
         REACTANCE,
+        breaks=("rating", "dominance", "validity"),
     ),
     *(_by_trials(*strategy) for strategy in STRATEGIES),
 )

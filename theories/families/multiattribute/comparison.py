@@ -24,6 +24,7 @@ COMPARISON = (
         "difference = xp.sign(value[..., 1, :] - value[..., 0, :])",
         answers=COUNTS,
         citation="May (1954), Econometrica 22(1), 1-13; Russo & Dosher (1983).",
+        predictions=({"property": "ignores", "in": "lead"},),
     ),
     _comparison(
         "compressed",
@@ -47,6 +48,7 @@ COMPARISON = (
         {"noticeable": uniform(0.01, 1.0, SHARE, "smallest difference that is noticed")},
         ("largest_difference", "n_cues_favouring", "first_difference_favours"),
         "Tversky (1969), Psychological Review 76(1), 31-48 (lexicographic semiorder).",
+        breaks=("less_valid_rating",),
     ),
     _comparison(
         "suspicious_difference",
@@ -58,6 +60,7 @@ COMPARISON = (
         {"credible_difference": log_uniform(0.1, 5.0, SHARE, "difference beyond which it speaks against the product")},
         ("largest_difference", "extreme_ratings_difference", "total_difference"),
         COOMBS,
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
     ),
     _comparison(
         "proportional",
@@ -65,6 +68,7 @@ COMPARISON = (
         "difference = (value[..., 1, :] - value[..., 0, :]) / xp.maximum(xp.abs(value).max(axis=-2), 1e-9)",
         answers=("level", "worst_rating_difference", "largest_difference"),
         citation="Gonzalez-Vallejo (2002), Psychological Review 109(1), 137-155.",
+        breaks=("rating",),
     ),
     _comparison(
         "divisive",

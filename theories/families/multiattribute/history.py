@@ -33,6 +33,7 @@ HISTORY = (
         'bias = bias + parameters["stickiness"] * state["side"]',
         {"stickiness": normal(0.0, 1.0, 6.0, STAY, "for the side chosen last; below 0 people alternate")},
         citation="Fruend, Wichmann & Macke (2014), Journal of Vision 14(7), 9.",
+        breaks=("sides", "deterministic"),
     ),
     _history(
         "habit",
@@ -45,6 +46,7 @@ HISTORY = (
         citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
         start=f'state["habit"] = {NOTHING_YET}',
         learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
+        breaks=("sides", "deterministic"),
     ),
     _history(
         "streak",
@@ -58,6 +60,7 @@ HISTORY = (
         citation="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
         start=f'state["run"] = {NOTHING_YET}',
         learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
+        breaks=("sides", "deterministic"),
     ),
     _history(
         "two_back",
@@ -67,6 +70,7 @@ HISTORY = (
         citation="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
         start=f'state["side_last"] = {NOTHING_YET}\nstate["side_before"] = {NOTHING_YET}',
         learn=f'state["side_before"] = state["side_last"]\nstate["side_last"] = {SIDE}',
+        breaks=("sides", "deterministic"),
     ),
     _history(
         "rebellion",
@@ -77,6 +81,7 @@ HISTORY = (
         citation="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
         start=f'state["same_side"] = {NOTHING_YET}',
         learn=f'state["same_side"] = {SIDE} + xp.where(state["same_side"] * {SIDE} > 0, state["same_side"], 0.0)',
+        breaks=("rating", "dominance", "validity"),
     ),
     _history_of_side(
         "side_focus",
@@ -85,6 +90,7 @@ HISTORY = (
         "weight = weight * xp.exp(tilt)",
         {"side_focus": normal(0.0, 5.0, 20.0, "log ratio", "how steeply weights fall with rank after choosing B")},
         citation=OTTO,
+        breaks=("cue_order", "validity", "validity_order"),
     ),
     _history_of_count(
         "side_drift",
@@ -92,6 +98,7 @@ HISTORY = (
         'bias = bias + parameters["side_drift"] * state["n_seen"] / 50',
         {"side_drift": normal(0.0, 1.0, 6.0, "log odds per 50 trials", "towards product B")},
         citation="Danziger, Levav & Avnaim-Pesso (2011), PNAS 108(17), 6889-6892.",
+        breaks=("cue_order", "validity", "validity_order"),
     ),
     _history_of_count(
         "fatigue",
@@ -109,6 +116,7 @@ HISTORY = (
         start=f'state["before"] = {NOTHING_YET}',
         learn=f"shown = {RATINGS}\n"
         'state["before"] = (trials["validities"] * (shown[:, 1] - shown[:, 0])).sum(axis=-1)[None, :]',
+        breaks=("sides", "deterministic"),
     ),
     _history(
         "supporting_cues",
@@ -118,6 +126,7 @@ HISTORY = (
         citation="Russo, Medvec & Meloy (1996), Organizational Behavior and Human Decision Processes 66(1), 102-110.",
         start=f'state["supported"] = {NO_CUES_YET}',
         learn=f'shown = {RATINGS}\nstate["supported"] = xp.sign(shown[:, 1] - shown[:, 0]) * {SIDE}[..., None]',
+        breaks=("cue_order", "validity", "validity_order"),
     ),
     _history(
         "stay_when_satisfied",
@@ -131,6 +140,7 @@ HISTORY = (
         citation="Nowak & Sigmund (1993), Nature 364, 56-58.",
         start=f'state["side"] = {NOTHING_YET}\nstate["obtained"] = {NOTHING_YET}',
         learn=f'state["side"] = {SIDE}\nstate["obtained"] = {CHOSEN}.mean(axis=-1)',
+        breaks=("sides", "deterministic"),
     ),
     _history(
         "similar_to_last",
@@ -141,6 +151,7 @@ HISTORY = (
         citation="Gilboa & Schmeidler (1995), Quarterly Journal of Economics 110(3), 605-639.",
         start=f'state["chosen"] = 0.5 + {NO_CUES_YET}',
         learn=f'state["chosen"] = {CHOSEN}',
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "cue_order", "deterministic"),
     ),
     _history_of_count(
         "take_turns",
@@ -148,12 +159,14 @@ HISTORY = (
         'weight = weight * xp.where(state["n_seen"] % 2 == 1, parameters["second_turn"], 1.0)[..., None]',
         {"second_turn": uniform(-2.0, 2.0, "ratio", "weight in every second trial; below 0 reasons count against")},
         citation=OTTO,
+        breaks=("rating", "dominance", "validity"),
     ),
     _history_of_count(
         "cues_in_turn",
         "look at another cue in every trial, going round by rank",
         'weight = weight * (rank == (state["n_seen"] % validities.shape[-1])[..., None])',
         citation=OTTO,
+        breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
     ),
     _history_of_count(
         "later_best_cue",
@@ -161,5 +174,6 @@ HISTORY = (
         'weight = weight * ((rank == 0) | (state["n_seen"] < parameters["full_effort"])[..., None])',
         {"full_effort": log_uniform(1.0, 200.0, "trials", "before people simplify")},
         citation="Broder & Schiffer (2006), JEP: LMC 32(4), 904-918.",
+        breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
     ),
 )

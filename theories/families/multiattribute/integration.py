@@ -29,6 +29,7 @@ INTEGRATION = (
         "evidence = (weight * difference).sum(axis=-1) / xp.maximum(xp.abs(weight).sum(axis=-1), 1e-9)",
         answers=("n_cues", "validity_spread"),
         citation="Anderson (1981), Foundations of Information Integration Theory.",
+        breaks=("validity",),
     ),
     _integration(
         "balance",
@@ -37,6 +38,7 @@ INTEGRATION = (
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.abs(reasons).sum(axis=-1), 1e-9)",
         answers=RELATIVE,
         citation="Gonzalez-Vallejo (2002), Psychological Review 109(1), 137-155; Shafir, Simonson & Tversky (1993).",
+        breaks=("validity",),
     ),
     _integration(
         "noisy_reasons",
@@ -45,6 +47,7 @@ INTEGRATION = (
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.sqrt((reasons**2).sum(axis=-1)), 1e-9)",
         answers=RELATIVE,
         citation="Thurstone (1927), Psychological Review 34(4), 273-286.",
+        breaks=("rating", "validity"),
     ),
     _integration(
         "one_reason",
@@ -52,6 +55,8 @@ INTEGRATION = (
         "evidence = first_that_differs(difference * xp.sign(weight), rank, xp)",
         answers=FIRST,
         citation="Gigerenzer & Goldstein (1996), Psychological Review 103(4), 650-669.",
+        breaks=("rating", "cue_order", "validity", "validity_order"),
+        predictions=({"property": "ignores", "in": "less_valid_rating"},),
     ),
     _integration(
         "two_reasons",
@@ -66,6 +71,7 @@ INTEGRATION = (
         ")",
         answers=(*FIRST, "n_cues_favouring"),
         citation="Dieckmann & Rieskamp (2007), Memory & Cognition 35(7), 1801-1813.",
+        breaks=("cue_order", "validity", "validity_order"),
     ),
     _integration(
         "threshold",
@@ -84,6 +90,7 @@ INTEGRATION = (
         },
         (*FIRST, "n_discriminating_cues"),
         "Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.",
+        breaks=("rating", "cue_order", "validity", "validity_order"),
     ),
     _integration(
         "strongest_reasons",
@@ -107,6 +114,7 @@ INTEGRATION = (
         },
         ("level", "largest_difference", "total_difference"),
         "Nosofsky (1986), JEP: General 115(1), 39-57; Juslin & Persson (2002), Cognitive Science 26(5), 563-607.",
+        breaks=("shared_rating", "lead", "validity"),
     ),
     _integration(
         "nothing",

@@ -81,4 +81,12 @@ GRAMMAR = Grammar(
     before=BEFORE,
     after="return p",
     helpers=HELPERS,
+    predictions=(
+        {"property": "non_decreasing", "in": "rating"},
+        {"property": "non_decreasing", "in": "dominance"},
+        {"property": "reverses", "in": "sides"},
+        {"property": "ignores", "in": "cue_order"},
+        {"property": "ignores", "in": "shared_rating"},
+        {"property": "ignores", "in": "scale"},
+    ),
 )

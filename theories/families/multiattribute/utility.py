@@ -40,6 +40,8 @@ UTILITY = (
         {"aspiration": uniform(0.01, 1.0, SHARE, "lowest rating that is good enough")},
         ("level", "largest_difference", "best_rating_difference"),
         "Simon (1955), Quarterly Journal of Economics 69(1), 99-118.",
+        breaks=("lead", "less_valid_rating"),
+        predictions=({"property": "ignores", "in": "rating", "beyond": "aspiration"},),
     ),
     _utility(
         "saturating",
@@ -48,6 +50,8 @@ UTILITY = (
         {"enough": uniform(0.05, 1.0, SHARE, "rating above which nothing is gained")},
         ("largest_difference", "best_rating_difference", "unevenness_difference"),
         "Simon (1955), Quarterly Journal of Economics 69(1), 99-118.",
+        breaks=("lead", "less_valid_rating"),
+        predictions=({"property": "ignores", "in": "rating", "beyond": "enough"},),
     ),
     _utility(
         "loss_averse",
@@ -74,6 +78,7 @@ UTILITY = (
         },
         SHAPE,
         "Parducci (1965), Psychological Review 72(6), 407-418.",
+        breaks=("lead", "less_valid_rating"),
     ),
     _utility(
         "ideal_point",
@@ -82,6 +87,7 @@ UTILITY = (
         {"ideal": uniform(0.0, 1.0, SHARE, "rating that is liked best")},
         NOT_MONOTONE,
         "Coombs (1964), A Theory of Data.",
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
     ),
     _utility(
         "single_peaked",
@@ -90,6 +96,7 @@ UTILITY = (
         {"bend": normal(0.0, 2.0, 5.0, "worth of the top rating", "what a middle rating is worth beyond half the top")},
         NOT_MONOTONE,
         COOMBS,
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
     ),
     _utility(
         "too_good",
@@ -98,6 +105,7 @@ UTILITY = (
         {"credible": uniform(0.3, 1.0, SHARE, "highest rating that is believed")},
         NOT_MONOTONE,
         "Maslowska, Malthouse & Bernritter (2017), International Journal of Advertising 36(1), 142-163.",
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
     ),
     _utility(
         "cyclic",
@@ -107,6 +115,7 @@ UTILITY = (
         {"period": log_uniform(2.0, 20.0, "rating points", "after which liking repeats")},
         NOT_MONOTONE,
         COOMBS,
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "validity", "scale"),
     ),
     _utility(
         "odd_rating",
@@ -114,6 +123,7 @@ UTILITY = (
         'value = trials["ratings"] % 2',
         answers=("odd_sum_difference", "extreme_ratings_difference"),
         citation="Hines (1990), Memory & Cognition 18(1), 40-46.",
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "validity", "scale"),
     ),
     _utility(
         "part_worths",
@@ -135,6 +145,7 @@ UTILITY = (
         },
         (*NOT_MONOTONE, "unevenness_difference", "largest_difference"),
         "Green & Srinivasan (1978), Journal of Consumer Research 5(2), 103-123.",
+        breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
     ),
     _utility(
         "rank_sampled",
@@ -144,6 +155,7 @@ UTILITY = (
         "value = beaten / xp.maximum(shown.shape[-1] - 1, 1)",
         answers=SHAPE,
         citation="Stewart, Chater & Brown (2006), Cognitive Psychology 53(1), 1-26.",
+        breaks=("rating", "lead", "less_valid_rating", "shared_rating"),
     ),
     _utility(
         "range_normalised",
@@ -153,5 +165,6 @@ UTILITY = (
         "value = (ratings - lowest) / xp.maximum(spread, 1e-9)",
         answers=("level", "largest_difference", "best_rating_difference", "rating_max"),
         citation="Parducci (1965), Psychological Review 72(6), 407-418; Soltani, De Martino & Camerer (2012).",
+        breaks=("rating", "lead", "less_valid_rating", "shared_rating"),
     ),
 )

@@ -42,6 +42,8 @@ ORDER = (
         f"rank = above = cue + 0 * rank\n{AS_VALID}",
         answers=PLACE,
         citation="Russo & Dosher (1983), JEP: LMC 9(4), 676-696; Hogarth & Einhorn (1992).",
+        breaks=("cue_order", "less_valid_rating", "validity"),
+        predictions=({"property": "ignores", "in": "validity_order"},),
     ),
     _order(
         "shown_backwards",
@@ -49,6 +51,8 @@ ORDER = (
         f"rank = above = validities.shape[-1] - 1 - cue + 0 * rank\n{AS_VALID}",
         answers=PLACE,
         citation="Hogarth & Einhorn (1992), Cognitive Psychology 24(1), 1-55 (recency).",
+        breaks=("cue_order", "less_valid_rating", "validity"),
+        predictions=({"property": "ignores", "in": "validity_order"},),
     ),
     _order(
         "least_valid_first",
@@ -56,6 +60,7 @@ ORDER = (
         f"rank = above = validities.shape[-1] - 1 - rank\n{AS_VALID}",
         answers=LEAST,
         citation="Newell, Rakow, Weston & Shanks (2004), Journal of Behavioral Decision Making 17(2), 117-137.",
+        breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
     ),
     _order(
         "largest_difference_first",
@@ -64,6 +69,7 @@ ORDER = (
         f"rank = above = (striking[:, None, :] > striking[:, :, None]).sum(axis=-1)\n{AS_VALID}",
         answers=("largest_difference", "first_difference_favours"),
         citation="Bordalo, Gennaioli & Shleifer (2013), Journal of Political Economy 121(5), 803-843.",
+        breaks=("rating", "lead", "less_valid_rating", "cue_order", "validity", "validity_order"),
     ),
     _order(
         "smallest_difference_first",
@@ -73,6 +79,7 @@ ORDER = (
         f"rank = above = (plain[:, None, :] < plain[:, :, None]).sum(axis=-1)\n{AS_VALID}",
         answers=("largest_difference", "first_difference_favours"),
         citation="Mellers & Biagini (1994), Psychological Review 101(3), 505-518.",
+        breaks=("rating", "lead", "less_valid_rating", "cue_order", "validity", "validity_order"),
     ),
 )
 WEIGHT = (
@@ -81,6 +88,7 @@ WEIGHT = (
         "weight every cue by its validity",
         "weight = validities",
         citation="Gigerenzer & Goldstein (1996), Psychological Review 103(4), 650-669.",
+        predictions=({"property": "non_decreasing", "in": "validity"},),
     ),
     _weight(
         "above_chance",
@@ -88,6 +96,7 @@ WEIGHT = (
         "weight = 2 * validities - 1",
         answers=VALIDITY,
         citation="Dawes (1979), American Psychologist 34(7), 571-582.",
+        predictions=({"property": "non_decreasing", "in": "validity"},),
     ),
     _weight(
         "log_odds",
@@ -95,6 +104,7 @@ WEIGHT = (
         "weight = xp.log(xp.minimum(validities, 0.99) / (1 - xp.minimum(validities, 0.99)))",
         answers=(*VALIDITY, "best_cue_favours"),
         citation="Katsikopoulos & Martignon (2006), Journal of Mathematical Psychology 50(5), 488-494.",
+        predictions=({"property": "non_decreasing", "in": "validity"},),
     ),
     _weight(
         "equal",
@@ -102,6 +112,7 @@ WEIGHT = (
         "weight = xp.ones_like(validities)",
         answers=("n_cues_favouring", "total_difference"),
         citation="Dawes (1979), American Psychologist 34(7), 571-582.",
+        predictions=({"property": "ignores", "in": "validity_order"},),
     ),
     _weight(
         "power",
@@ -111,6 +122,7 @@ WEIGHT = (
         EMPHASIS,
         STEEP,
         BERGERT,
+        predictions=({"property": "non_decreasing", "in": "validity"},),
     ),
     _weight(
         "relative_power",
@@ -168,6 +180,7 @@ WEIGHT = (
         },
         (*FIRST, "least_valid_favours", "above_chance_difference", "n_cues_favouring", *PLACE),
         "Green & Srinivasan (1978), Journal of Consumer Research 5(2), 103-123.",
+        breaks=("rating", "less_valid_rating", "dominance", "cue_order"),
     ),
 )
 SELECTION = (
@@ -178,6 +191,7 @@ SELECTION = (
         {"least_validity": uniform(0.5, 0.95, "probability", "lowest validity of a cue that is looked at")},
         ("above_chance_difference", "n_cues", "validity_spread"),
         "Hogarth & Karelaia (2007), Psychological Review 114(3), 733-758.",
+        breaks=("validity_order",),
     ),
     _selection(
         "best_few",
@@ -186,6 +200,7 @@ SELECTION = (
         {"n_looked_up": uniform(0.5, 8.0, "cues", "cues that are looked at, rounded up")},
         ("n_cues", "n_discriminating_cues", "best_cue_favours"),
         "Gigerenzer & Goldstein (1996), Psychological Review 103(4), 650-669; Graefe & Armstrong (2012).",
+        breaks=("cue_order", "validity", "validity_order"),
     ),
     _selection(
         "single_cue",
@@ -194,6 +209,7 @@ SELECTION = (
         {"rank_looked_up": uniform(0.0, 0.999, "share of the cues", "rank of the cue; 0 the best, near 1 the last")},
         ("best_cue_favours", "least_valid_favours", *PLACE),
         "Hogarth & Karelaia (2005), Management Science 51(12), 1860-1872.",
+        breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
     ),
     _selection(
         "one_left_out",
@@ -202,6 +218,7 @@ SELECTION = (
         {"rank_left_out": uniform(0.0, 0.999, "share of the cues", "rank of the cue; 0 the best, near 1 the last")},
         ("best_cue_favours", "least_valid_favours", *PLACE),
         "Hogarth & Karelaia (2007), Psychological Review 114(3), 733-758.",
+        breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
     ),
     _selection(
         "fading",
@@ -210,6 +227,7 @@ SELECTION = (
         {"persistence": uniform(0.05, 1.0, "ratio", "attention to a cue relative to the next more valid one")},
         (*FIRST, "n_cues", *PLACE),
         "Wallsten & Barton (1982), JEP: LMC 8(5), 361-384.",
+        breaks=("cue_order", "validity", "validity_order"),
     ),
 )
 DIRECTION = (
@@ -219,6 +237,7 @@ DIRECTION = (
         "weight = xp.where(rank == 0, -weight, weight)",
         answers=FIRST,
         citation=REACTANCE,
+        breaks=("rating", "dominance", "cue_order", "validity", "validity_order"),
     ),
     _direction(
         "last_inverted",
@@ -226,6 +245,7 @@ DIRECTION = (
         "weight = xp.where(rank == validities.shape[-1] - 1, -weight, weight)",
         answers=("least_valid_favours", "above_chance_difference"),
         citation="Einhorn & Hogarth (1975), Organizational Behavior and Human Performance 13(2), 171-192.",
+        breaks=("rating", "dominance", "cue_order", "validity", "validity_order"),
     ),
     _direction(
         "unreliable_inverted",
@@ -234,6 +254,7 @@ DIRECTION = (
         {"trusted": uniform(0.5, 1.0, "probability", "validity below which a cue counts against")},
         ("least_valid_favours", "above_chance_difference", "validity_spread"),
         "Einhorn & Hogarth (1975), Organizational Behavior and Human Performance 13(2), 171-192.",
+        breaks=("rating", "dominance", "validity", "validity_order"),
     ),
 )
 CONTEXT = (
@@ -245,6 +266,7 @@ CONTEXT = (
         {"level_focus": normal(0.0, 5.0, 20.0, "log ratio", "how steeply weights fall with rank at high ratings")},
         ("level", "best_cue_favours"),
         PAYNE,
+        breaks=("rating", "lead", "shared_rating", "cue_order", "validity", "validity_order"),
     ),
     _context(
         "conflict_focus",
@@ -255,6 +277,7 @@ CONTEXT = (
         {"conflict_focus": normal(0.0, 3.0, 10.0, "log ratio", "how steeply weights fall with rank under conflict")},
         ("conflict", "best_cue_favours", "n_discriminating_cues"),
         PAYNE,
+        breaks=("rating", "cue_order", "validity", "validity_order"),
     ),
     _context(
         "reversal_at_low_level",
@@ -264,6 +287,7 @@ CONTEXT = (
         {"reversal_level": uniform(0.0, 1.0, SHARE, "mean rating below which preferences reverse")},
         ("level", "weighted_difference", "total_difference"),
         "Busemeyer & Townsend (1993), Psychological Review 100(3), 432-459.",
+        breaks=("sides", "cue_order", "rating", "lead", "less_valid_rating", "shared_rating", "dominance", "validity"),
     ),
     _context(
         "cue_level",
@@ -272,6 +296,7 @@ CONTEXT = (
         {"cue_level": normal(0.0, 2.0, 10.0, "log ratio", "positive for attention to high ratings")},
         ("level", "best_rating_difference", "worst_rating_difference"),
         "Skowronski & Carlston (1989), Psychological Bulletin 105(1), 131-142.",
+        breaks=("rating", "lead", "shared_rating", "validity"),
     ),
     _context(
         "extreme_ratings_focus",
@@ -281,5 +306,6 @@ CONTEXT = (
         {"extreme_focus": normal(0.0, 2.0, 6.0, "log ratio", "positive for more attention to extreme ratings")},
         ("extreme_ratings_difference", "largest_difference", "best_rating_difference", "worst_rating_difference"),
         "Fiske (1980), Journal of Personality and Social Psychology 38(6), 889-906.",
+        breaks=("rating", "lead", "shared_rating", "validity"),
     ),
 )

@@ -94,6 +94,16 @@ GRAMMAR = Grammar(
         """,
     after="return p_b",
     helpers=HELPERS,
+    predictions=(
+        {"property": "non_decreasing", "in": "best_amount"},
+        {"property": "non_decreasing", "in": "worst_amount"},
+        {"property": "non_decreasing", "in": "amounts"},
+        {"property": "non_decreasing", "in": "best_probability"},
+        {"property": "non_decreasing", "in": "dominance"},
+        {"property": "reverses", "in": "sides"},
+        {"property": "reverses", "in": "reflection"},
+        {"property": "ignores", "in": "ambiguity"},
+    ),
 )
 
 

@@ -23,6 +23,7 @@ def _attention(
     answers: tuple[str, ...],
     citation: str,
     further: Mapping[str, Literal] | None = None,
+    breaks: tuple[str, ...] = (),
 ) -> Mechanism:
     return Mechanism(
         slot="attention",
@@ -32,6 +33,7 @@ def _attention(
         parameters={parameter: log_uniform(0.05, 6.0, WEIGHT_UNIT, meaning), **(further or {})},
         answers=answers,
         citation=citation,
+        breaks=breaks,
     )
 
 
@@ -44,6 +46,7 @@ ATTENTION = (
         "pull of the better worst outcome",
         ("minimum_difference",),
         BEAST,
+        breaks=("best_amount", "reflection"),
     ),
     _attention(
         "best outcome",
@@ -53,6 +56,7 @@ ATTENTION = (
         "pull of the better best outcome",
         ("maximum_difference",),
         "Lopes (1987), Advances in Experimental Social Psychology 20, 255-295",
+        breaks=("worst_amount", "reflection"),
     ),
     _attention(
         "equal weighting",
@@ -65,6 +69,7 @@ feature = (average[:, 1] - average[:, 0]) / at_stake
         "pull of the better plain average",
         ("equal_weight_difference",),
         BEAST,
+        breaks=("best_amount", "worst_amount"),
     ),
     _attention(
         "signs",
@@ -77,6 +82,7 @@ feature = (balance[:, 1] - balance[:, 0]) / 2
         "pull of the gamble that more often gains than loses",
         ("gain_probability_difference", "loss_probability_difference"),
         f"{BEAST}; Payne (2005), Journal of Risk and Uncertainty 30, 5-19",
+        breaks=("ignores best_probability",),
     ),
     _attention(
         "loss chance",
@@ -89,6 +95,7 @@ feature = losing[:, 0] - losing[:, 1]
         "pull of the gamble that loses less often",
         ("loss_probability_difference", "losses_present"),
         "Zeisberger (2022), Management Science 68, 6004-6026",
+        breaks=("reflection", "ignores best_probability"),
     ),
     _attention(
         "more often better",
@@ -98,6 +105,7 @@ feature = losing[:, 0] - losing[:, 1]
         "pull of the gamble that is likelier to pay more than the other",
         ("probability_b_beats_a", "beats_difference", "correlation"),
         f"{BEAST}; Loomes & Sugden (1982), Economic Journal 92, 805-824",
+        breaks=("ignores best_probability",),
     ),
     _attention(
         "dominance",
@@ -114,6 +122,7 @@ feature = 1.0 * ahead - 1.0 * behind
         "pull of a gamble that dominates the other",
         ("dominance",),
         f"{BEAST}; Kahneman & Tversky (1979), Econometrica 47, 263-291",
+        breaks=("ignores best_probability",),
     ),
     _attention(
         "ambiguity aversion",
@@ -123,6 +132,7 @@ feature = 1.0 * ahead - 1.0 * behind
         "pull of the gamble with known probabilities",
         ("ambiguity_difference",),
         "Ellsberg (1961), Quarterly Journal of Economics 75, 643-669",
+        breaks=("reflection", "ambiguity"),
     ),
     _attention(
         "simplicity",
@@ -135,6 +145,7 @@ feature = (length[:, 0] - length[:, 1]) / 2.302585
         "pull of one outcome against ten",
         ("n_outcomes_difference",),
         "Sonsino, Benzion & Mador (2002), Economic Journal 112, 936-965",
+        breaks=("reflection",),
     ),
     _attention(
         "variety",
@@ -147,6 +158,7 @@ feature = (length[:, 1] - length[:, 0]) / 2.302585
         "pull of ten outcomes against one",
         ("n_outcomes_difference",),
         "Starmer & Sugden (1993), Journal of Risk and Uncertainty 6, 235-254 (event splitting)",
+        breaks=("reflection",),
     ),
     _attention(
         "certainty",
@@ -159,6 +171,7 @@ feature = sure[:, 1] - sure[:, 0]
         "pull of a sure outcome",
         ("sure_option",),
         "Allais (1953), Econometrica 21, 503-546; Kahneman & Tversky (1979)",
+        breaks=("reflection",),
     ),
     _attention(
         "most likely outcome",
@@ -168,6 +181,7 @@ feature = sure[:, 1] - sure[:, 0]
         "pull of the better most likely outcome",
         ("modal_outcome_difference",),
         THORNGATE,
+        breaks=("best_amount", "worst_amount", "reflection", "ignores best_probability"),
     ),
     _attention(
         "better on average",
@@ -181,6 +195,7 @@ feature = xp.where(xp.abs(gap) > 1e-9 * at_stake, xp.sign(gap), 0.0)
         "pull of the higher expected value whatever its size",
         ("ev_difference", "relative_ev_difference"),
         BEAST,
+        breaks=("ignores best_probability",),
     ),
     _attention(
         "spread",
@@ -195,6 +210,7 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
         ("sd_difference", "variance_difference"),
         "Markowitz (1952), Journal of Finance 7, 77-91; Weber, Shafir & Blais (2004)",
         {"caution": uniform(-6.0, 6.0, WEIGHT_UNIT, "pull of the steadier gamble; below 0 of the riskier one")},
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _attention(
         "large regret",
@@ -204,6 +220,7 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
         "pull away from large differences against the chosen gamble",
         ("beats_difference", "maximum_difference", "correlation"),
         "Loomes & Sugden (1982), Economic Journal 92, 805-824",
+        breaks=("best_amount", "worst_amount", "ignores best_probability"),
     ),
     _attention(
         "best chance",
@@ -213,6 +230,7 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
         "pull of the likelier best outcome",
         ("best_probability_difference",),
         "Slovic & Lichtenstein (1968), Journal of Experimental Psychology Monograph 78(3), part 2",
+        breaks=("reflection", "ignores best_probability"),
     ),
     _attention(
         "aspiration",
@@ -230,6 +248,7 @@ feature = reached[..., 1] - reached[..., 0]
         "Lopes & Oden (1999), Journal of Mathematical Psychology 43, 286-313; Diecidue & van de Ven (2008), "
         "International Economic Review 49, 683-700",
         {"aspiration_level": uniform(0.05, 0.95, "share", "0: the worst outcome in sight; 1: the best")},
+        breaks=("best_amount", "worst_amount", "reflection", "ignores best_probability"),
     ),
     _attention(
         "relative spread",
@@ -244,6 +263,7 @@ feature = variation[:, 0] - variation[:, 1]
         "pull of a coefficient of variation that is less by 1",
         ("sd_difference", "relative_ev_difference"),
         "Weber, Shafir & Blais (2004), Psychological Review 111, 430-445",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _attention(
         "skewness",
@@ -258,6 +278,7 @@ feature = skewness[:, 1] - skewness[:, 0]
         "pull of the gamble that is skewed to the better side",
         ("maximum_difference", "rare_outcome", "best_probability_difference"),
         "Golec & Tamarkin (1998), Journal of Political Economy 106, 205-225",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _attention(
         "moderate risk",
@@ -273,6 +294,7 @@ feature = distance[..., 0] - distance[..., 1]
         ("sd_difference", "variance_difference"),
         "Coombs & Huang (1970), Journal of Experimental Psychology 85, 23-29",
         {"ideal_risk": uniform(0.0, 1.0, "share", "0: a sure amount; 1: even odds of the worst and the best in sight")},
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _attention(
         "odd number of advantages",
@@ -285,6 +307,7 @@ feature = signs[0] * signs[1] * signs[2]
         "pull of an odd number of advantages",
         ("minimum_difference", "maximum_difference", "modal_outcome_difference"),
         "Shepard, Hovland & Jenkins (1961), Psychological Monographs 75(13): rules by parity",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "reflection"),
     ),
     _attention(
         "conflict",
@@ -297,5 +320,6 @@ feature = xp.where(losing > 0, best[:, 1] - best[:, 0], worst[:, 1] - worst[:, 0
         "pull of the attribute that the domain of the amounts makes important",
         ("losses_present", "maximum_difference", "minimum_difference"),
         "March & Shapira (1992), Psychological Review 99, 172-183: focus shifts with survival at risk",
+        breaks=("best_amount", "worst_amount", "amounts", "reflection"),
     ),
 )

@@ -7,6 +7,7 @@ knows no more. A scale turns it into ``evidence``, the log odds of choosing B.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from theories.families.parameter import Literal, log_uniform, uniform
 from theories.families.risky.citation import HEURISTICS, THORNGATE
@@ -39,14 +40,33 @@ AVERAGE = "average = xp.where(shown, outcomes, 0.0).sum(axis=-1) / shown.sum(axi
 
 
 def _value(
-    name: str, claim: str, code: str, parameters: Mapping[str, Literal], answers: tuple[str, ...], citation: str
+    name: str,
+    claim: str,
+    code: str,
+    parameters: Mapping[str, Literal],
+    answers: tuple[str, ...],
+    citation: str,
+    breaks: tuple[str, ...] = (),
 ) -> Mechanism:
     """A comparison that gives each gamble a ``value`` of its own."""
-    return Mechanism("comparison", name, claim, f"{code.strip()}\n{DIFFERENCE}", parameters, answers, citation)
+    return Mechanism(
+        "comparison", name, claim, f"{code.strip()}\n{DIFFERENCE}", parameters, answers, citation, breaks=breaks
+    )
 
 
-def _heuristic(name: str, claim: str, code: str, answers: tuple[str, ...], citation: str) -> Mechanism:
-    return Mechanism("comparison", name, claim, code, {}, answers, citation)
+def _heuristic(
+    name: str,
+    claim: str,
+    code: str,
+    answers: tuple[str, ...],
+    citation: str,
+    breaks: tuple[str, ...] = (),
+    predictions: tuple[Mapping[str, Any], ...] = (),
+) -> Mechanism:
+    """A comparison in points or counts, which no utility scales."""
+    return Mechanism(
+        "comparison", name, claim, code, {}, answers, citation, breaks=("scale", *breaks), predictions=predictions
+    )
 
 
 COMPARISON = (
@@ -73,6 +93,7 @@ value = value - parameters["disappointment"][:, :, None] * shortfall
         },
         ("sd_difference", "variance_difference", "sure_option", "ev_difference"),
         "Bell (1985), Operations Research 33, 1-27; Loomes & Sugden (1986), Review of Economic Studies 53, 271-282",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _value(
         "disappointment aversion",
@@ -88,6 +109,7 @@ value = xp.where(aversion >= 0, sums.min(axis=-1), sums.max(axis=-1))
         {"disappointment_aversion": uniform(-0.7, 4.0, "share", "extra weight of outcomes that disappoint")},
         ("sd_difference", "sure_option", "ev_difference"),
         "Gul (1991), Econometrica 59, 667-686",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _value(
         "mean and variance",
@@ -101,6 +123,7 @@ value = value - parameters["risk_price"][:, :, None] * variance
         ("variance_difference", "sd_difference", "ev_difference"),
         "Markowitz (1952), Journal of Finance 7, 77-91; Weber, Shafir & Blais (2004), Psychological Review 111, "
         "430-445",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection", "scale"),
     ),
     Mechanism(
         "comparison",
@@ -121,6 +144,7 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
         {"local_thinking": uniform(0.05, 1.0, "factor per rank", "1: all cases count; near 0: the most salient alone")},
         ("beats_difference", "correlation", "maximum_difference", "minimum_difference"),
         "Bordalo, Gennaioli & Shleifer (2012), Quarterly Journal of Economics 127, 1243-1285",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "scale"),
     ),
     _heuristic(
         "priority heuristic",
@@ -129,6 +153,7 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
         f"{PRIORITY}advantage = by_priority",
         ("minimum_difference", "worst_probability_difference"),
         HEURISTICS,
+        breaks=("best_amount", "worst_amount", "amounts", "reflection"),
     ),
     _heuristic(
         "worst outcome",
@@ -136,6 +161,8 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
         "advantage = worst[:, 1] - worst[:, 0]",
         ("minimum_difference",),
         "Wald (1950), Statistical decision functions",
+        breaks=("reflection",),
+        predictions=({"property": "ignores", "in": "best_probability"},),
     ),
     _heuristic(
         "best outcome",
@@ -143,6 +170,8 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
         "advantage = best[:, 1] - best[:, 0]",
         ("maximum_difference",),
         f"Edwards (1954), Psychological Bulletin 51, 380-417; {HEURISTICS}",
+        breaks=("reflection",),
+        predictions=({"property": "ignores", "in": "best_probability"},),
     ),
     _heuristic(
         "equal weights",
@@ -150,6 +179,7 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
         f"{AVERAGE}\nadvantage = average[:, 1] - average[:, 0]",
         ("equal_weight_difference",),
         THORNGATE,
+        predictions=({"property": "ignores", "in": "best_probability"},),
     ),
     _heuristic(
         "better than average",
@@ -161,6 +191,7 @@ advantage = 1.0 * good[:, 1] - good[:, 0]
 """,
         ("equal_weight_difference", "n_outcomes_difference"),
         f"{THORNGATE}; {HEURISTICS}",
+        breaks=("best_amount", "worst_amount", "reflection"),
     ),
     _heuristic(
         "most likely outcome",
@@ -168,6 +199,7 @@ advantage = 1.0 * good[:, 1] - good[:, 0]
         "advantage = likeliest[:, 1] - likeliest[:, 0]",
         ("modal_outcome_difference",),
         THORNGATE,
+        breaks=("reflection",),
     ),
     _heuristic(
         "likely outcomes in turn",
@@ -181,6 +213,7 @@ advantage = (lead * (xp.cumsum(abs(lead), axis=-1) < 1.5)).sum(axis=-1)
 """,
         ("modal_outcome_difference",),
         f"{THORNGATE}; {HEURISTICS}",
+        breaks=("best_probability", "reflection"),
     ),
     _heuristic(
         "least likely outcome",
@@ -188,6 +221,7 @@ advantage = (lead * (xp.cumsum(abs(lead), axis=-1) < 1.5)).sum(axis=-1)
         "advantage = p_worst[:, 0] - p_worst[:, 1]",
         ("worst_probability_difference",),
         f"{THORNGATE}; {HEURISTICS}",
+        breaks=("reflection",),
     ),
     _heuristic(
         "probable outcomes",
@@ -259,6 +293,8 @@ SCALE = (
         _sensitivity(0.5, 60.0, "range"),
         ("amount_size", "relative_ev_difference"),
         "Wilcox (2011), Journal of Econometrics 162, 89-104",
+        breaks=("best_amount", "worst_amount", "amounts"),
+        predictions=({"property": "ignores", "in": "scale"},),
     ),
     Mechanism(
         "scale",
@@ -274,6 +310,7 @@ SCALE = (
         },
         ("amount_size", "relative_ev_difference"),
         "Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",
+        breaks=("best_amount", "worst_amount", "amounts"),
     ),
     Mechanism(
         "scale",
@@ -288,5 +325,6 @@ SCALE = (
         _sensitivity(0.1, 20.0, "standard deviation"),
         ("sd_difference", "variance_difference", "dominance"),
         "Busemeyer & Townsend (1993), Psychological Review 100, 432-459",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability"),
     ),
 )

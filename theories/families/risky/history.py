@@ -39,6 +39,7 @@ HISTORY = (
         citation="Fründ, Wichmann & Macke (2014), Journal of Vision 14(7), 9",
         start=f'state["side"] = {NOTHING_YET}',
         learn=f'state["side"] = {SIDE}',
+        breaks=("sides", "reflection"),
     ),
     _history(
         "habit",
@@ -51,6 +52,7 @@ HISTORY = (
         citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579",
         start=f'state["habit"] = {NOTHING_YET}',
         learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
+        breaks=("sides", "reflection"),
     ),
     _history(
         "streak",
@@ -66,6 +68,7 @@ HISTORY = (
         citation="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617",
         start=f'state["run"] = {NOTHING_YET}',
         learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
+        breaks=("sides", "reflection"),
     ),
     _history(
         "same risk again",
@@ -76,6 +79,7 @@ HISTORY = (
         "Thaler & Johnson (1990), Management Science 36(6), 643-660: risk taking depends on what went before",
         start=f'state["bold"] = {NOTHING_YET}',
         learn=f'{BOLDER}state["bold"] = {SIDE} * bolder',
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _history(
         "drifting reference",
@@ -95,6 +99,7 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
         "Human Decision Processes 105, 99-112",
         start=f'state["level"] = {NOTHING_YET}',
         learn=f'{LEVEL}state["level"] = state["level"] + parameters["reference_rate"] * (level - state["level"])',
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
     ),
     _history(
         "fatigue",
@@ -113,6 +118,7 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
         citation="Rieskamp & Otto (2006), JEP: General 135(2), 207-236",
         start=COUNT_FROM_0,
         learn=COUNT,
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
     ),
     _history(
         "simplify later",
@@ -126,5 +132,6 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
         "Payne, Bettman & Johnson (1993), The adaptive decision maker",
         start=COUNT_FROM_0,
         learn=COUNT,
+        breaks=("reflection",),
     ),
 )

@@ -33,6 +33,7 @@ TWIST = (
         {"credulity": log_uniform(0.5, 50.0, "log odds", "evidence at which trust turns into distrust")},
         ("dominance", "ev_difference", "relative_ev_difference"),
         "Pleskac & Hertwig (2014), JEP: General 143, 2000-2019: large rewards are expected to be unlikely",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
     ),
     Mechanism(
         "twist",
@@ -42,6 +43,7 @@ TWIST = (
         {},
         ("ev_difference", "dominance"),
         "Brehm (1966), A theory of psychological reactance",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
     ),
 )
 
@@ -54,6 +56,7 @@ SIDE = (
         {"side_bias": uniform(-2.0, 2.0, "log odds", "above 0: towards the second gamble")},
         (),
         "Nisbett & Wilson (1977), Psychological Review 84, 231-259",
+        breaks=("sides", "reflection"),
     ),
 )
 
@@ -82,7 +85,15 @@ CHOICE = (
 )
 
 
-def _mixture(name: str, parameter: str, claim: str, lead: str, answers: tuple[str, ...], citation: str) -> Mechanism:
+def _mixture(
+    name: str,
+    parameter: str,
+    claim: str,
+    lead: str,
+    answers: tuple[str, ...],
+    citation: str,
+    breaks: tuple[str, ...] = (),
+) -> Mechanism:
     """In some choices another strategy decides alone: B where ``lead`` is above 0, A below, a coin at 0."""
     share: Mapping[str, Literal] = {
         parameter: uniform(0.0, 0.9, "share of choices", f"choices in which people {claim}")
@@ -91,7 +102,7 @@ def _mixture(name: str, parameter: str, claim: str, lead: str, answers: tuple[st
 other = 0.5 + 0.5 * xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0)
 p_b = (1 - parameters["{parameter}"]) * p_b + parameters["{parameter}"] * other
 """
-    return Mechanism("mixture", name, f"at times {claim}", code, share, answers, citation)
+    return Mechanism("mixture", name, f"at times {claim}", code, share, answers, citation, breaks=breaks)
 
 
 MIXTURE = (
@@ -102,6 +113,7 @@ MIXTURE = (
         "lead = worst[:, 1] - worst[:, 0]",
         ("minimum_difference",),
         f"{TOOLBOX}; Wald (1950)",
+        breaks=("reflection",),
     ),
     _mixture(
         "at times the best outcome",
@@ -110,6 +122,7 @@ MIXTURE = (
         "lead = best[:, 1] - best[:, 0]",
         ("maximum_difference",),
         TOOLBOX,
+        breaks=("reflection",),
     ),
     _mixture(
         "at times the most likely outcome",
@@ -118,6 +131,7 @@ MIXTURE = (
         "lead = likeliest[:, 1] - likeliest[:, 0]",
         ("modal_outcome_difference",),
         f"{TOOLBOX}; {THORNGATE}",
+        breaks=("reflection", "ignores best_probability"),
     ),
     _mixture(
         "at times equal weights",
@@ -134,6 +148,7 @@ MIXTURE = (
         "expected = (probabilities * outcomes).sum(axis=-1)\nlead = expected[:, 1] - expected[:, 0]",
         ("ev_difference", "relative_ev_difference"),
         "Harless & Camerer (1994), Econometrica 62, 1251-1289; Payne, Bettman & Johnson (1988)",
+        breaks=("ignores best_probability",),
     ),
     _mixture(
         "at times the chance to gain",
@@ -142,6 +157,7 @@ MIXTURE = (
         "balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)\nlead = balance[:, 1] - balance[:, 0]",
         ("gain_probability_difference", "loss_probability_difference"),
         f"{TOOLBOX}; Payne (2005)",
+        breaks=("ignores best_probability",),
     ),
     _mixture(
         "at times the priority heuristic",
@@ -150,6 +166,7 @@ MIXTURE = (
         f"{PRIORITY}lead = by_priority",
         ("minimum_difference", "worst_probability_difference"),
         f"{HEURISTICS}; Rieskamp (2008), JEP: Learning, Memory, and Cognition 34, 1446-1465",
+        breaks=("best_amount", "worst_amount", "amounts", "reflection", "ignores best_probability"),
     ),
     Mechanism(
         "mixture",
@@ -159,6 +176,7 @@ MIXTURE = (
         {"share_opposite": uniform(0.0, 0.9, "share of choices", "choices against one's preference")},
         (),
         "Harless & Camerer (1994), Econometrica 62, 1251-1289: errors as reversals; Brehm (1966)",
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
     ),
 )
 

@@ -33,6 +33,7 @@ UTILITY = (
         {**CURVATURE, **LOSS_AVERSION},
         ("losses_present", "loss_probability_difference", "mixed_amounts", "minimum_difference"),
         "Kahneman & Tversky (1979), Econometrica 47, 263-291",
+        breaks=("reflection",),
     ),
     Mechanism(
         "utility",
@@ -45,6 +46,7 @@ UTILITY = (
         LOSS_AVERSION,
         ("losses_present", "loss_probability_difference", "mixed_amounts"),
         "Tversky & Kahneman (1991), Quarterly Journal of Economics 106, 1039-1061",
+        breaks=("reflection",),
     ),
     Mechanism(
         "utility",
@@ -58,6 +60,7 @@ UTILITY = (
         {"satiation": log_uniform(0.05, 5.0, "per largest amount", "near 0: linear; large: any gain is as good")},
         ("variance_difference", "sd_difference", "maximum_difference"),
         "Pratt (1964), Econometrica 32, 122-136; Köbberling & Wakker (2005), Journal of Economic Theory 122, 119-131",
+        breaks=("best_amount", "worst_amount", "amounts"),
     ),
     Mechanism(
         "utility",
@@ -70,6 +73,7 @@ UTILITY = (
         {"risk_aversion": log_uniform(5e-4, 0.2, "per point", "Arrow-Pratt measure: -u''/u'")},
         ("variance_difference", "sd_difference", "minimum_difference"),
         "Pratt (1964), Econometrica 32, 122-136; Arrow (1965), Aspects of the theory of risk-bearing",
+        breaks=("reflection", "scale"),
     ),
     Mechanism(
         "utility",
@@ -82,5 +86,6 @@ UTILITY = (
         {"just_noticeable": log_uniform(1.0, 200.0, "points", "amount below which value is nearly linear")},
         ("variance_difference", "amount_size", "maximum_difference"),
         "Bernoulli (1738/1954), Econometrica 22, 23-36",
+        breaks=("scale",),
     ),
 )

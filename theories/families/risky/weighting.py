@@ -39,9 +39,10 @@ def _curve(
     *,
     read: tuple[str, ...] = (READ_CURVE,),
     parameters: Mapping[str, Literal] = CURVE,
+    breaks: tuple[str, ...] = (),
 ) -> Mechanism:
     code = "\n".join((*read, "def weigh(p):", f"    return {formula}", use))
-    return Mechanism("weighting", name, claim, code, parameters, ANSWERS, citation)
+    return Mechanism("weighting", name, claim, code, parameters, ANSWERS, citation, breaks=breaks)
 
 
 BOTH = {**CURVE, **ELEVATION}
@@ -54,6 +55,7 @@ WEIGHTING = (
         TVERSKY_KAHNEMAN,
         BY_ITSELF,
         "Kahneman & Tversky (1979), Econometrica 47, 263-291; Tversky & Kahneman (1992)",
+        breaks=("best_probability",),
     ),
     _curve(
         "cumulative Tversky-Kahneman",
@@ -73,6 +75,7 @@ WEIGHTING = (
             'curve = xp.where(outcomes < 0, parameters["weighting_curve_losses"][:, :, None, None], curve)',
         ),
         parameters={**CURVE, "weighting_curve_losses": CURVE["weighting_curve"]},
+        breaks=("reflection",),
     ),
     _curve(
         "cumulative Prelec, one parameter",
@@ -99,6 +102,7 @@ WEIGHTING = (
         "Economic Behavior and Organization 17, 377-400",
         read=READ_BOTH,
         parameters=BOTH,
+        breaks=("best_probability",),
     ),
     _curve(
         "cumulative linear in log odds",
@@ -117,6 +121,7 @@ WEIGHTING = (
         "Wu & Gonzalez (1996), Management Science 42, 1676-1690",
         read=READ_BOTH,
         parameters=BOTH,
+        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
     ),
     _curve(
         "by rank, Prelec",
@@ -126,6 +131,7 @@ WEIGHTING = (
         "Quiggin (1982), Journal of Economic Behavior and Organization 3, 323-343; Prelec (1998)",
         read=READ_BOTH,
         parameters=BOTH,
+        breaks=("reflection",),
     ),
     _curve(
         "security and potential",
@@ -144,6 +150,7 @@ WEIGHTING = (
             "potential": log_uniform(0.05, 8.0, "exponent less 1", "weight of the best outcomes among the hopeful"),
             "security_share": uniform(0.0, 1.0, "share", "1: looks for security alone; 0: for potential alone"),
         },
+        breaks=("reflection",),
     ),
     Mechanism(
         "weighting",
@@ -161,6 +168,7 @@ WEIGHTING = (
         },
         (*ANSWERS, "sure_option", "minimum_difference"),
         "Chateauneuf, Eichberger & Grant (2007), Journal of Economic Theory 137, 538-567",
+        breaks=("reflection",),
     ),
     Mechanism(
         "weighting",
@@ -184,6 +192,7 @@ WEIGHTING = (
         },
         (*ANSWERS, "minimum_difference", "n_outcomes_difference"),
         "Birnbaum (2008), Psychological Review 115, 463-501",
+        breaks=("reflection",),
     ),
     Mechanism(
         "weighting",
