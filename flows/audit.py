@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from experiments.domains import DOMAINS
+from experiments.participants.table import get_trials
 from experiments.preregistration import Preregistration
-from experiments.record import Recruited, SealedOpened, TrialsCollected
-from experiments.task import Trials
+from experiments.record import AnswersArrived, PersonExcluded, PersonWithdrawn, Recruited, SealedOpened, TrialsCollected
 from flows.errors import RunMissingError
-from flows.record import RECORD_TYPES, FoldFinished
+from flows.record import ACTS, RECORD_TYPES, FoldFinished
 from theories.errors import TheoryError
 from theories.laboratory import Laboratory
 from theories.record import TheoryChecked, TheoryScored
@@ -21,7 +21,7 @@ from theories.score import log_predictive
 from theories.theory import TheoryProgram, read_program
 from traces.errors import TraceError
 from traces.fold import canonical_digest
-from traces.journal import INTENT
+from traces.journal import INTENT, Event
 from traces.record import Record, kind_of
 from traces.step import JOURNAL_FILE, Recorded, Trace
 from traces.validity import Validity
@@ -35,6 +35,8 @@ class Finding:
     name: str
     passed: bool
     detail: str
+    withdrawn: bool = False
+    """Whether it tells of answers that were withdrawn: neither a failure nor something that could be recomputed."""
 
 
 @dataclass(frozen=True)
@@ -72,22 +74,14 @@ def audit(folder: Path, *, recompute: bool = True, n_workers: int = 2) -> Audit:
             events = [event for event in trace.journal.events() if event.kind != INTENT]
             records = [trace.read(event) for event in events]
             findings += _order(records)
-            validity = Validity(trace.journal.events(), roots=trace.artifacts.has)
-            stale = [event for event in events if not validity.valid(event.record_digest)]
-            findings.append(
-                Finding(
-                    "validity",
-                    not stale,
-                    "every record rests on valid records"
-                    if not stale
-                    else f"{len(stale)} records rest on tombstoned ones, first: {stale[0].kind} "
-                    f"(record {stale[0].seq})",
-                )
-            )
+            validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+            findings += _people(trace, records)
+            findings.append(_validity(validity, events))
+            valid = [item for item in records if validity.valid(item.digest)]
             if recompute:
                 with Laboratory(DOMAINS[trace.journal.meta["study"]["domain"]], n_workers) as laboratory:
-                    findings.append(_recompute(trace, records, laboratory))
-            findings.append(_sealed(trace, records))
+                    findings.append(_recompute(trace, records, valid, laboratory))
+            findings.append(_sealed(trace, valid))
             folds = [item.record for item in records if isinstance(item.record, FoldFinished)]
     except TraceError as error:
         return Audit(folder, (*findings, Finding("reading", False, str(error))))
@@ -99,6 +93,45 @@ def audit(folder: Path, *, recompute: bool = True, n_workers: int = 2) -> Audit:
         passed = f"its own run passes {len(below.findings)} checks"
         findings.append(Finding(f"fold {fold.fold + 1}", not wrong, wrong[0] if wrong else passed))
     return Audit(folder, tuple(findings))
+
+
+def _validity(validity: Validity, events: list[Event]) -> Finding:
+    """Nothing rests on what is unknown; what rests on answers that people withdrew, or changed, is told apart."""
+    stale = [event for event in events if not validity.valid(event.record_digest)]
+    unknown = [event for event in stale if "was erased" not in validity.explain(event.record_digest)[-1].problem]
+    if unknown:
+        first = f"first: {unknown[0].kind} (record {unknown[0].seq})"
+        return Finding("validity", False, f"{len(unknown)} records rest on unknown ones, {first}")
+    if stale:
+        reasons = {validity.explain(event.record_digest)[-1].problem for event in stale}
+        reason = sorted(reasons)[0] + (f", and {len(reasons) - 1} other reasons" if len(reasons) > 1 else "")
+        text = f"{len(stale)} records do not count any more, since something {reason}; all others rest on valid ones"
+        return Finding("validity", True, text, withdrawn=True)
+    return Finding("validity", True, "every record rests on valid records")
+
+
+def _people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
+    """Answers of single people came after they were asked, and each is where its record says, or was withdrawn."""
+    asked: dict[str, int] = {}
+    early, n_there, n_arrived = "", 0, 0
+    for number, item in enumerate(records):
+        if isinstance(item.record, Recruited):
+            asked[item.record.experiment] = number
+        elif isinstance(item.record, AnswersArrived):
+            n_arrived += 1
+            n_there += trace.artifacts.has(item.record.answers)
+            if item.record.experiment not in asked:
+                early = early or item.record.person[:12]
+    if not n_arrived:
+        return
+    excluded = {item.record.answers for item in records if isinstance(item.record, PersonExcluded)}
+    fine = f"answers of {n_there} people, each in an artifact of its own; {len(excluded)} of them excluded by the rules"
+    yield Finding("people", not early, f"answers of {early} came before anybody was asked" if early else fine)
+    withdrawn = [item.record for item in records if isinstance(item.record, PersonWithdrawn)]
+    if withdrawn:
+        gone = len({record.person for record in withdrawn})
+        text = f"{gone} people withdrew or were forgotten; their answers are erased and the chain is whole"
+        yield Finding("withdrawn", True, text, withdrawn=True)
 
 
 def _order(records: list[Recorded[Record]]) -> Iterator[Finding]:
@@ -162,7 +195,7 @@ def _sealed(trace: Trace, records: list[Recorded[Record]]) -> Finding:
         return Finding("sealed", False, "sealed answers were opened before the last cycle had ended")
 
     def keys(artifacts: Iterable[str]) -> set[bytes]:
-        tables = [Trials.from_json(trace.artifacts.get_json(artifact)) for artifact in artifacts]
+        tables = [get_trials(trace.artifacts, artifact) for artifact in artifacts]
         return {key for table in tables for key in table.stimuli.keys}
 
     hidden = keys(artifact for record in opened for artifact in record.trials)
@@ -171,19 +204,21 @@ def _sealed(trace: Trace, records: list[Recorded[Record]]) -> Finding:
     return Finding("sealed", not both, f"{both} sealed trials were collected before they were opened" if both else fine)
 
 
-def _recompute(trace: Trace, records: list[Recorded[Record]], laboratory: Laboratory) -> Finding:
-    """Run every scored theory on its answers again; scores must come out the same."""
+def _recompute(
+    trace: Trace, records: list[Recorded[Record]], valid: list[Recorded[Record]], laboratory: Laboratory
+) -> Finding:
+    """Run every scored theory on its answers again, where they were not withdrawn; scores must come out the same."""
     checked = {item.record.theory: item.record for item in records if isinstance(item.record, TheoryChecked)}
     plans = [item.record for item in records if isinstance(item.record, Preregistration)]
     predictions = {plan.experiment: plan.predictions for plan in plans}
     n_scores, worst = 0, 0.0
-    for item in records:
+    for item in valid:
         record = item.record
         if not isinstance(record, TheoryScored):
             continue
         known = checked[record.theory]
         program = TheoryProgram(trace.artifacts.get(record.theory).decode(), known.author, known.parents)
-        trials = Trials.from_json(trace.artifacts.get_json(record.trials))
+        trials = get_trials(trace.artifacts, record.trials)
         try:
             (evidence,) = laboratory.evidence(read_program(program), [trials], record.n_draws)
         except TheoryError as error:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.task import identities
+from flows.collect import Waiting
 from flows.conclude import conclude, open_sealed
 from flows.config import CampaignConfig
 from flows.cycle import run_cycle
@@ -23,8 +24,8 @@ from traces.verify import write_head
 
 
 @flow(name="campaign")
-async def run_campaign(run: Run) -> Recorded[Concluded]:
-    """Carry a campaign on from wherever its trace ends, up to its verdict."""
+async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
+    """Carry a campaign on from wherever its trace ends, up to its verdict, or until people have to be waited for."""
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
@@ -32,6 +33,9 @@ async def run_campaign(run: Run) -> Recorded[Concluded]:
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)
         write_head(run.folder)
+        if isinstance(closed, Waiting):
+            run.progress.finish(closed.text)
+            return closed
         if closed.record.stop:
             run.progress.note(f"stopped: {closed.record.stop}")
             break
@@ -66,6 +70,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
             child = create_run(own, place, data=run.data, n_workers=run.n_workers, sealed_rows=sealed_rows)
         with child:
             concluded = await run_campaign(child)
+            assert not isinstance(concluded, Waiting)  # answers of an archive are there at once
             return await asyncio.to_thread(examine_fold, child, concluded.record.leader, fold, folder, rows)
 
     assert run.state.started is not None

@@ -1,48 +1,126 @@
-"""Stage: ask people, take what the inbox holds, and write down the answers. Needs a preregistration."""
+"""Stage: ask people, take what the inbox holds, and write down the answers. Needs a preregistration.
+
+Collection is a wait. Where people answer one by one, each person's answers become a record and an artifact of their own
+as they arrive, and the pass ends while some are missing; the next pass goes on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from experiments.design import design_from_json
-from experiments.errors import SourceError
+from experiments.errors import SourceError, TrialsError
+from experiments.participants.answers import PersonAnswers
+from experiments.participants.table import check_answers, get_answers, get_trials, put_answers, put_table
+from experiments.participants.web.source import WebParticipants
+from experiments.participants.web.study import Experiment
+from experiments.participants.web.view import consent_of
 from experiments.preregistration import Preregistration
-from experiments.record import Recruited, TrialsCollected
-from experiments.task import Trials
+from experiments.quality import exclude
+from experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ConsentAsked,
+    DesignChosen,
+    PersonExcluded,
+    Recruited,
+    TrialsCollected,
+)
+from experiments.task import Design, Trials
 from flows.engine import task
 from flows.run import Run
+from flows.state import RunState
 from theories.score import noise_ceiling
-from traces.digest import Digest
+from traces.digest import Digest, digest_of
 from traces.inbox import Batch
-from traces.step import Recorded, StepContext
+from traces.record import Tombstone
+from traces.step import Recorded, StepContext, Trace
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A pass ended because answers are missing; the next one goes on from there."""
+
+    experiment: str
+    source: str
+    n_completed: int
+    n_arrived: int
+    n_planned: int
+
+    @property
+    def text(self) -> str:
+        """What is waited for, and what brings it."""
+        others = self.n_arrived - self.n_completed
+        how = {
+            "web": "`lakatos collect` serves the page on which they take part",
+            "file": "`lakatos data import` brings their answers",
+        }.get(self.source, "answers arrive through the inbox")
+        return (
+            f"waiting for people: {self.n_completed} of {self.n_planned} have completed experiment {self.experiment}"
+            f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
+            "`lakatos resume --enough` goes on with those who have."
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """People who were asked, and what was frozen before."""
+
+    plan: Recorded[Preregistration]
+    recruited: Recorded[Recruited]
 
 
 @task(name="recruit")
 async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Recorded[Recruited]:
     """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
-    design = design_from_json(run.trace.artifacts.get_json(plan.record.design))
+    design = _design(run, plan.record)
     run.progress.stage(cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials")
 
     def ask(context: StepContext) -> Recruited:
         n_participants = deliver(run, plan.record, context.key)
         return Recruited(experiment=design.name, source=run.config.participants.source, n_participants=n_participants)
 
-    return await run.step(
+    found = await run.step(
         "recruit", ask, returns=Recruited, inputs=[plan.digest], position={"cycle": cycle, "experiment": design.name}
     )
+    record_consent(run, found, design)
+    return found
+
+
+def standing(run: Run, cycle: int, number: int) -> Asked | None:
+    """What was asked in this place already: it stays asked, whatever became of the evidence for asking it."""
+    if not run.config.by_person:
+        return None
+    for item in run.trace.records(Recruited):
+        event = run.trace.journal.find_record(item.digest)
+        assert event is not None
+        plan = run.trace.get(event.inputs[0], Preregistration)
+        frozen = run.trace.journal.find_record(event.inputs[0])
+        assert frozen is not None
+        chosen = run.trace.get(frozen.inputs[0], DesignChosen)
+        if (chosen.cycle, chosen.number) == (cycle, number):
+            asked = Asked(Recorded(plan, event.inputs[0]), item)
+            for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
+                run.recall(known)
+            run.progress.stage(cycle, "collect", f"{plan.experiment}: people were asked before")
+            return asked
+    return None
 
 
 @task(name="collect")
 async def collect(
     run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[Recruited]
-) -> Recorded[TrialsCollected]:
-    """Take the batches that arrived for an experiment and write its trial table."""
+) -> Recorded[TrialsCollected] | Waiting:
+    """Take the batches that arrived for an experiment and write its trial table, or say that people are missing."""
+    if run.config.by_person:
+        return await collect_people(run, cycle, plan, asked)
     name = plan.record.experiment
 
     def take(context: StepContext) -> TrialsCollected:
         parts = _arrived(run, name)
         if not parts:  # the inbox was lost: the source gives the same answers to the same key again
-            asked_event = run.trace.journal.find_record(asked.digest)
-            assert asked_event is not None
-            deliver(run, plan.record, asked_event.key)
+            deliver(run, plan.record, _key(run, asked))
             parts = _arrived(run, name)
         if len(parts) != 1:
             raise SourceError(
@@ -50,18 +128,7 @@ async def collect(
                 f"{run.folder / 'inbox.sqlite'} and remove what does not belong there."
             )
         trials = Trials.from_json(parts[0].json())
-        ceiling = noise_ceiling(trials)
-        return TrialsCollected(
-            experiment=name,
-            preregistration=plan.digest,
-            trials=context.artifacts.put_json(trials.to_json()),
-            n_participants=trials.n_participants,
-            n_responses=trials.n_responses,
-            n_people=trials.n_people,
-            pooled=trials.pooled,
-            ceiling=None if ceiling is None else ceiling.value,
-            ceiling_error=None if ceiling is None else ceiling.standard_error,
-        )
+        return _collected(plan, trials, context.artifacts.put_json(trials.to_json()))
 
     found = await run.step(
         "collect",
@@ -72,17 +139,246 @@ async def collect(
     )
     for batch in _arrived(run, name):
         run.trace.inbox.mark_taken(batch.digest)
-    run.source.mark_released(design_from_json(run.trace.artifacts.get_json(plan.record.design)))
+    run.source.mark_released(_design(run, plan.record))
     return found
+
+
+async def collect_people(
+    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[Recruited]
+) -> Recorded[TrialsCollected] | Waiting:
+    """Write down who arrived, exclude by the preregistered rules, and make the table of the others.
+
+    A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
+    """
+    name, design = plan.record.experiment, _design(run, plan.record)
+    tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
+    closed = next((item for item in run.trace.records(CollectionClosed) if item.record.experiment == name), None)
+    if not tables and closed is None:
+        deliver(run, plan.record, _key(run, asked))
+    take_answers(run)
+    people = answers_of(run.trace, name)
+    for item in people:
+        run.recall(item)
+    waiting = Waiting(
+        experiment=name,
+        source=run.config.participants.source,
+        n_completed=sum(item.record.status == "completed" for item in people),
+        n_arrived=len(people),
+        n_planned=design.n_participants,
+    )
+    if not tables and closed is None and waiting.n_completed < waiting.n_planned:
+        return waiting
+    if closed is not None:
+        run.recall(closed)
+    kept = _kept(run, plan, people)
+    if len(kept) < 2:
+        return waiting
+    kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
+    inputs = [plan.digest, asked.digest, *(item.digest for item in kept)]
+    position: dict[str, int | str] = {"cycle": cycle, "experiment": name}
+    if n_displaced := _displace(run, tables, inputs, people):
+        position["displaced"] = n_displaced
+
+    def take(context: StepContext) -> TrialsCollected:
+        n_options = run.domain.n_options(design.stimuli)
+        table = put_table(context.artifacts, plan.record.design, [item.record.answers for item in kept], n_options)
+        return _collected(plan, get_trials(context.artifacts, table), table)
+
+    return await run.step("collect", take, returns=TrialsCollected, inputs=inputs, position=position)
+
+
+def take_answers(run: Run) -> None:
+    """Turn every person's batch in the inbox, of whatever experiment, into a record and an artifact.
+
+    Raises:
+        SourceError: A batch belongs to no experiment that people were asked for.
+        TrialsError: Somebody answered what was not asked.
+    """
+    pending = [batch for batch in run.trace.inbox.pending() if "person" in batch.json()]
+    if not pending:
+        return
+    asked = {item.record.experiment: item for item in run.trace.records(Recruited)}
+    designs = {item.record.experiment: _design(run, item.record) for item in run.trace.records(Preregistration)}
+    for batch in pending:
+        answers = PersonAnswers.from_json(batch.json())
+        if answers.experiment not in asked:
+            raise SourceError(
+                f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
+                f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
+            )
+        try:
+            check_answers(answers, designs[answers.experiment], run.domain)
+        except TrialsError as error:
+            raise TrialsError(
+                f"{error} `lakatos data withdraw {run.folder} {answers.person[:12]}` removes it."
+            ) from None
+        run.trace.record(
+            AnswersArrived(
+                experiment=answers.experiment,
+                person=answers.person,
+                status=answers.status,
+                answers=put_answers(run.trace.artifacts, answers, batch.salt),
+                n_answers=len(answers.trial),
+                consent=answers.consent,
+                language=answers.language,
+                source=answers.source,
+                arrived_utc="" if run.config.participants.source == "simulated" else batch.delivered_utc,
+            ),
+            name="arrive",
+            inputs=[asked[answers.experiment].digest],
+            position={"batch": batch.digest},
+        )
+        run.trace.inbox.mark_taken(batch.digest)
+
+
+def erased(trace: Trace) -> set[Digest]:
+    """Targets of tombstones."""
+    return {item.record.target for item in trace.records(Tombstone)}
+
+
+def answers_of(trace: Trace, experiment: str) -> list[Recorded[AnswersArrived]]:
+    """Answers to an experiment that were not withdrawn, in the order of their arrival."""
+    gone = erased(trace)
+    return [
+        item
+        for item in trace.records(AnswersArrived)
+        if item.record.experiment == experiment and item.digest not in gone
+    ]
+
+
+def close_collection(run: Run, waiting: Waiting, reason: str) -> Recorded[CollectionClosed]:
+    """Go on with the people who have answered, fewer than planned; noted as a deviation from the preregistration."""
+    return run.trace.record(
+        CollectionClosed(
+            experiment=waiting.experiment, n_completed=waiting.n_completed, n_planned=waiting.n_planned, reason=reason
+        ),
+        name="close_collection",
+        position={"experiment": waiting.experiment},
+    )
+
+
+def waiting_in(state: RunState) -> Waiting | None:
+    """What a run waits for, by its records."""
+    for name, asked in state.recruited.items():
+        people = state.answers.get(name, ())
+        n_completed = sum(item.record.status == "completed" for item in people)
+        stale = name in state.collected or name in state.closed or name in state.withdrawn
+        if state.config and state.config.by_person and not stale and n_completed < asked.record.n_participants:
+            return Waiting(name, asked.record.source, n_completed, len(people), asked.record.n_participants)
+    return None
+
+
+def record_consent(run: Run, asked: Recorded[Recruited], design: Design) -> None:
+    """Write down, in every language, the text that people of an experiment agree to."""
+    if not isinstance(run.source, WebParticipants):
+        return
+    source = run.source
+    experiment = Experiment(_key(run, asked), source.domain.name, design, source.seed, source.page, source.texts)
+    for language in sorted(source.texts):
+        lines = consent_of(experiment, language)
+        run.record(
+            ConsentAsked(
+                experiment=design.name,
+                language=language,
+                text=run.trace.artifacts.put_json({"consent": lines}),
+                text_version=run.config.page.consent_version,
+            ),
+            name="consent",
+            inputs=[asked.digest],
+            position={"language": language},
+        )
 
 
 def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
     """Ask the source under ``key`` and put what it answers into the inbox; returns the number of people."""
-    design = design_from_json(run.trace.artifacts.get_json(plan.design))
-    recruitment = run.source.recruit(plan, design, key)
+    recruitment = run.source.recruit(plan, _design(run, plan), key)
     for number, payload in enumerate(run.source.poll(recruitment)):
-        run.trace.inbox.deliver(run.config.participants.source, payload, batch_key=f"{key}:{number}")
+        # Nobody's answers are at stake where people are simulated or published, and runs must be repeatable.
+        salt = digest_of({"key": key, "number": number})
+        run.trace.inbox.deliver(run.config.participants.source, payload, batch_key=f"{key}:{number}", salt=salt)
     return recruitment.n_participants
+
+
+def _displace(
+    run: Run,
+    tables: Sequence[Recorded[TrialsCollected]],
+    inputs: Sequence[Digest],
+    people: Sequence[Recorded[AnswersArrived]],
+) -> int:
+    """Erase a table that lacks somebody who joined; returns how many tables were erased so far.
+
+    A table that holds somebody who withdrew is stale already, with all that rests on it.
+    """
+    gone = erased(run.trace)
+    n_displaced = 0
+    for table in tables:
+        event = run.trace.journal.find_record(table.digest)
+        assert event is not None
+        if table.digest in gone:
+            n_displaced += 1
+        elif not gone.intersection(event.inputs) and list(event.inputs) != list(inputs):
+            new = [item.digest for item in people if item.digest not in event.inputs]
+            run.trace.record(
+                Tombstone(target=table.digest, reason=f"the people of experiment {table.record.experiment} changed"),
+                name="displace",
+                inputs=new,
+            )
+            n_displaced += 1
+    return n_displaced
+
+
+def _kept(
+    run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
+) -> list[Recorded[AnswersArrived]]:
+    """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
+    name = plan.record.experiment
+    before = [known for known in run.state.recruited if known != name]
+    earlier = {item.record.person for known in before for item in answers_of(run.trace, known)}
+    answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
+    found = exclude(answers, run.config.exclusions.rules, earlier)
+    for exclusion in found:
+        item = people[exclusion.place]
+        run.record(
+            PersonExcluded(
+                experiment=name,
+                person=item.record.person,
+                answers=item.digest,
+                rule=exclusion.rule.key,
+                words=exclusion.rule.words,
+                value=exclusion.value,
+            ),
+            name="exclude",
+            inputs=[plan.digest, item.digest],
+            position={"rule": exclusion.rule.key},
+        )
+    out = {exclusion.place for exclusion in found}
+    return [item for place, item in enumerate(people) if place not in out]
+
+
+def _collected(plan: Recorded[Preregistration], trials: Trials, artifact: Digest) -> TrialsCollected:
+    ceiling = noise_ceiling(trials)
+    return TrialsCollected(
+        experiment=plan.record.experiment,
+        preregistration=plan.digest,
+        trials=artifact,
+        n_participants=trials.n_participants,
+        n_responses=trials.n_responses,
+        n_people=trials.n_people,
+        pooled=trials.pooled,
+        ceiling=None if ceiling is None else ceiling.value,
+        ceiling_error=None if ceiling is None else ceiling.standard_error,
+    )
+
+
+def _design(run: Run, plan: Preregistration) -> Design:
+    return design_from_json(run.trace.artifacts.get_json(plan.design))
+
+
+def _key(run: Run, asked: Recorded[Recruited]) -> Digest:
+    """Of the step that asked."""
+    event = run.trace.journal.find_record(asked.digest)
+    assert event is not None
+    return event.key
 
 
 def _arrived(run: Run, experiment: str) -> list[Batch]:

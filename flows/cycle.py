@@ -6,7 +6,7 @@ import numpy as np
 
 from flows.arbitrate import arbitrate
 from flows.close import close_cycle
-from flows.collect import collect, recruit
+from flows.collect import Asked, Waiting, collect, recruit, standing
 from flows.consolidate import consolidate
 from flows.design import design
 from flows.engine import flow
@@ -20,25 +20,24 @@ from traces.step import Recorded
 
 
 @flow(name="cycle")
-async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed]:
+async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | Waiting:
     """Design, preregister, collect, score, diagnose, revise, judge, learn.
 
     Every stage is made of steps: what the trace holds already is returned, so that a cycle that was cut short goes on
-    where it stopped.
+    where it stopped. Where people have not answered yet, the pass ends here and the next one goes on.
     """
     stop = ""
     for number in range(1, run.config.design.per_cycle + 1):
         if not run.source.offers(np.random.default_rng(0), 1):
             stop = "the archive is used up"
             break
-        chosen = await design(run, cycle, number)
-        if not chosen.record.accepted:
-            run.progress.note(f"design refused: {chosen.record.reason}")
+        asked = standing(run, cycle, number) or await ask(run, cycle, number)
+        if asked is None:
             stop = "no affordable experiment tells the leading theories apart; the refused design says why"
             break
-        plan = await preregister(run, cycle, chosen)
-        asked = await recruit(run, cycle, plan)
-        await collect(run, cycle, plan, asked)
+        collected = await collect(run, cycle, asked.plan, asked.recruited)
+        if isinstance(collected, Waiting):
+            return collected
         await score(run, cycle, list(run.state.theories))
         run.show_leaderboard()
     if not run.state.collected:
@@ -51,3 +50,13 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed]:
         await judge(run, cycle, found)
         run.show_leaderboard()
     return await close_cycle(run, cycle, stop)
+
+
+async def ask(run: Run, cycle: int, number: int) -> Asked | None:
+    """Choose an experiment, freeze what the rivals predict, and recruit; None where no design is worth its cost."""
+    chosen = await design(run, cycle, number)
+    if not chosen.record.accepted:
+        run.progress.note(f"design refused: {chosen.record.reason}")
+        return None
+    plan = await preregister(run, cycle, chosen)
+    return Asked(plan, await recruit(run, cycle, plan))

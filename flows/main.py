@@ -19,6 +19,7 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from flows.data_commands import app as data_app  # noqa: E402
 from flows.engine import EngineName  # noqa: E402
 from flows.prolific_commands import app as prolific_app  # noqa: E402
 from flows.serve import collect  # noqa: E402
@@ -35,13 +36,14 @@ app = typer.Typer(
     "FOLDER[/bold] on people's published choices. A run lives in a folder of its own, can be stopped at any "
     "time and goes on with [bold]lakatos resume[/bold].",
 )
-data_app = typer.Typer(no_args_is_help=True, help="Published data sets: what there is, where it comes from, fetch it.")
 app.add_typer(data_app, name="data")
 app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
 app.command()(collect)
 
 STUDIES = Path(__file__).resolve().parent.parent / "studies"
+WAITING = 3
+"""Exit status of a pass that ended because people have not answered yet."""
 Engine = Annotated[
     EngineName,
     typer.Option(
@@ -95,8 +97,9 @@ def resume(
     engine: Engine = "prefect",
     runs: RunsFolder = Path("runs"),
     workers: Workers = 2,
+    enough: Annotated[bool, typer.Option("--enough", help="Wait for no more people than have answered.")] = False,
 ) -> None:
-    """Go on with a run that was stopped, by whatever; what is recorded is never done again.
+    """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
 
     In Python: `flows.start.resume_run(folder, ...)`.
     """
@@ -104,14 +107,20 @@ def resume(
     from flows.start import resume_run
 
     folder = _find(run, runs)
-    _carry(folder, lambda: resume_run(folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers))
+    _carry(
+        folder,
+        lambda: resume_run(
+            folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers, enough=enough
+        ),
+    )
 
 
 @app.command()
 def status(
     run: Annotated[str, typer.Argument(help="A run; all of them by default.")] = "", runs: RunsFolder = Path("runs")
 ) -> None:
-    """How far runs are, and how their rivals stand."""
+    """How far runs are, whom they wait for, and how their rivals stand."""
+    from flows.collect import waiting_in
     from flows.run import read_state
     from traces.step import JOURNAL_FILE
 
@@ -140,6 +149,8 @@ def status(
                 f"[bold]{escape(folder.name)}[/bold]  {how}  {len(state.collected)} experiments, "
                 f"{len(state.pool)} rivals, {trace.journal.head[0]} records"
             )
+            if (waiting := waiting_in(state)) is not None:
+                console.print(f"  {escape(waiting.text)}")
             if state.concluded:
                 console.print(f"  {escape(state.concluded.record.text)}")
             if run:
@@ -177,6 +188,8 @@ def audit(
     found = audit_run(_find(run, runs), recompute=recompute)
     for finding in found.findings:
         mark = "[green]passed[/green]" if finding.passed else "[red]FAILED[/red]"
+        if finding.withdrawn:
+            mark = "[yellow]withdrawn[/yellow]"
         console.print(f"{mark}  {escape(finding.name)}: {escape(finding.detail)}")
     console.print("the audit passes" if found.passed else "[red]the audit fails[/red]")
     if not found.passed:
@@ -230,43 +243,6 @@ def doctor() -> None:
         console.print(f"{mark[line.state]}  {escape(line.name)}: {escape(line.detail)}", soft_wrap=True)
 
 
-@data_app.command("list")
-def data_list(data: DataFolder = None) -> None:
-    """Data sets with their licence and where they are published."""
-    from experiments.archives import ARCHIVES
-    from experiments.archives.fetch import data_folder
-
-    table = Table("name", "domain", "what", "licence", "here")
-    for reader in ARCHIVES.values():
-        if reader.source is None:
-            here = "built in"
-        elif data is None:
-            here = "give --data"
-        else:
-            missing = [name for name in reader.source.files if not (data_folder(reader, data) / name).exists()]
-            here = "missing" if missing else "yes"
-        table.add_row(
-            reader.name, reader.domain, escape(reader.title), reader.source.licence if reader.source else "facts", here
-        )
-    Console().print(table)
-
-
-@data_app.command("fetch")
-def data_fetch(
-    name: str,
-    data: Annotated[Path, typer.Option("--data", envvar="LAKATOS_DATA", help="Folder to put it in.")] = Path("data"),
-) -> None:
-    """Download a data set from the commit that its source cites and check every file's digest."""
-    from experiments.archives import ARCHIVES
-    from experiments.archives.fetch import fetch_archive
-    from experiments.errors import DataMissingError
-
-    if name not in ARCHIVES:
-        raise DataMissingError(f"there is no data set {name!r}; there are: {', '.join(ARCHIVES)}.")
-    fetch_archive(name, data)
-    Console().print(f"{name} is in {escape(str(data))}; every file has the digest that its source cites")
-
-
 def _run_study(
     study: Path, data: Path | None, engine: EngineName, runs: Path, name: str | None, seed: int | None, workers: int
 ) -> None:
@@ -285,14 +261,18 @@ def _run_study(
 
 
 def _carry(folder: Path, work: Any) -> None:
+    from flows.collect import Waiting
     from flows.report import write_report
 
     console = Console(stderr=True)
     try:
-        work()
+        found = work()
     except KeyboardInterrupt as stopped:
         console.print(f"stopped; nothing is lost. Go on with: lakatos resume {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(getattr(stopped, "exit_code", 130)) from None
+    if isinstance(found, Waiting):
+        Console().print(f"{escape(found.text)}\nrun: {escape(str(folder))}", soft_wrap=True)
+        raise typer.Exit(WAITING)
     Console().print(
         f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}", soft_wrap=True
     )

@@ -58,7 +58,7 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
         n_participants=plan.n_participants,
-        exclusion_rules=(),
+        exclusion_rules=tuple(rule.words for rule in run.config.exclusions.rules) if run.config.by_person else (),
         powers=chosen.powers,
         analysis=(
             "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "

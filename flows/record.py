@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from experiments.preregistration import Preregistration
-from experiments.record import DesignChosen, Recruited, SealedOpened, TrialsCollected
+from experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ConsentAsked,
+    DesignChosen,
+    PersonExcluded,
+    PersonWithdrawn,
+    Recruited,
+    SealedOpened,
+    TrialsCollected,
+)
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
 from memory.library import Pitfall
@@ -197,7 +207,27 @@ RECORD_TYPES: RecordTypes = {
         DesignChosen,
         Preregistration,
         Recruited,
+        ConsentAsked,
+        AnswersArrived,
+        PersonExcluded,
+        CollectionClosed,
+        PersonWithdrawn,
         TrialsCollected,
         SealedOpened,
     )
 }
+
+ACTS = frozenset(
+    kind_of(record)
+    for record in (
+        TheoryChecked,
+        DesignChosen,
+        Preregistration,
+        Recruited,
+        ConsentAsked,
+        AnswersArrived,
+        CollectionClosed,
+        PersonWithdrawn,
+    )
+)
+"""What was done, which stays done when the evidence behind it is withdrawn; see `traces.validity.Validity`."""

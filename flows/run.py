@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
@@ -18,13 +19,17 @@ from experiments.archives.fetch import load_archive
 from experiments.domains import DOMAINS
 from experiments.errors import DataMissingError
 from experiments.participants.archival import ArchivalParticipants
+from experiments.participants.file import FileParticipants
 from experiments.participants.simulated import Behaviour, SimulatedParticipants
 from experiments.participants.source import ParticipantSource
+from experiments.participants.table import get_trials
+from experiments.participants.web.source import WebParticipants
+from experiments.participants.web.study import PageSettings
 from experiments.task import Domain, Stimuli, Trials, identities
 from flows.config import CampaignConfig
 from flows.errors import FlowError, RunMissingError, StudyError
 from flows.progress import LeaderRow, Progress, SilentProgress
-from flows.record import RECORD_TYPES, CampaignStarted
+from flows.record import ACTS, RECORD_TYPES, CampaignStarted
 from flows.state import RunState, advance
 from judges.epoch import JudgeEpoch, freeze
 from judges.rubrics import RUBRICS
@@ -113,6 +118,10 @@ class Run:
         self.state = advance(self.state, cast(Recorded[Record], found))
         return found
 
+    def recall(self, item: Recorded[Any]) -> None:
+        """Advance the state by a record that the trace holds."""
+        self.state = advance(self.state, item)
+
     def theory(self, digest: Digest) -> Theory:
         """A checked theory, read from its artifact."""
         if digest not in self._theories:
@@ -126,7 +135,7 @@ class Run:
     def trials_of(self, artifact: Digest) -> Trials:
         """A trial table by its artifact."""
         if artifact not in self._trials:
-            self._trials[artifact] = Trials.from_json(self.trace.artifacts.get_json(artifact))
+            self._trials[artifact] = get_trials(self.trace.artifacts, artifact)
         return self._trials[artifact]
 
     @property
@@ -188,7 +197,7 @@ def create_run(
         EmptyDesignSpaceError: The study's space has no admissible trial.
         JournalError: The folder holds a run already or cannot be written.
     """
-    source, hidden = _participants(config, data, sealed_rows)
+    source, hidden = _participants(config, folder, data, sealed_rows)
     meta: dict[str, Any] = {
         "study": config.model_dump(mode="json"),
         "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
@@ -211,7 +220,7 @@ def open_run(folder: Path, *, data: Path | None = None, progress: Progress | Non
         meta = trace.journal.meta
         config = CampaignConfig.model_validate(meta["study"])
         where = data or (Path(meta["data"]) if meta.get("data") else None)
-        source, hidden = _participants(config, where, meta.get("sealed_rows"))
+        source, hidden = _participants(config, folder, where, meta.get("sealed_rows"))
     except BaseException:
         trace.close()
         raise
@@ -229,17 +238,19 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     check_run(folder)
     trace = Trace.open(folder, RECORD_TYPES, read_only=True)
     events = list(trace.journal.events())
-    validity = Validity(events, roots=trace.artifacts.has)
+    validity = Validity(events, roots=trace.artifacts.has, acts=ACTS)
     state = RunState()
     for event in events:
         if event.kind != INTENT and validity.valid(event.record_digest):
             state = advance(state, trace.read(event))
-    return state, trace
+    # A table that was made anew stands late in the journal; experiments keep the order in which people were asked.
+    order = [name for name in state.recruited if name in state.collected]
+    return replace(state, collected={name: state.collected[name] for name in order}), trace
 
 
 def trials_in(trace: Trace, state: RunState, experiment: str) -> Trials:
     """The answers collected in an experiment."""
-    return Trials.from_json(trace.artifacts.get_json(state.collected[experiment].record.trials))
+    return get_trials(trace.artifacts, state.collected[experiment].record.trials)
 
 
 def theory_of(trace: Trace, state: RunState, name: str) -> Theory:
@@ -343,8 +354,20 @@ def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, .
 
 
 def _participants(
-    config: CampaignConfig, data: Path | None, sealed_rows: Mapping[str, Sequence[int]] | None
+    config: CampaignConfig, folder: Path, data: Path | None, sealed_rows: Mapping[str, Sequence[int]] | None
 ) -> tuple[ParticipantSource, Theory | None]:
+    if config.participants.source == "web":
+        page = config.page.model_dump(exclude={"consent_version", "texts"})
+        return WebParticipants(
+            folder,
+            domain=DOMAINS[config.domain],
+            settings=config.space,
+            seed=config.seed,
+            page=PageSettings(**page),
+            texts=config.page.texts,
+        ), None
+    if config.participants.source == "file":
+        return FileParticipants(folder, domain=DOMAINS[config.domain], settings=config.space), None
     if config.participants.source == "archival":
         trials = archive_trials(config, data)
         folds = config.validation.folds
@@ -394,4 +417,7 @@ def _participants(
         settings=config.space,
         seed=config.seed,
         random_choice_share=config.participants.random_choices,
+        by_person=config.by_person,
+        dropouts=config.participants.dropouts,
+        careless=config.participants.careless,
     ), hidden

@@ -8,13 +8,14 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from flows.campaign import run_campaign
+from flows.collect import Waiting, close_collection, take_answers, waiting_in
 from flows.config import CampaignConfig, load_study
 from flows.engine import EngineName, cool_down, execute, warm_up
 from flows.errors import FlowError, RunMissingError
 from flows.progress import Progress, SilentProgress
 from flows.record import Concluded
-from flows.run import create_run, open_run, read_state
-from traces.step import JOURNAL_FILE
+from flows.run import Run, create_run, open_run, read_state
+from traces.step import JOURNAL_FILE, Recorded
 
 
 def run_study(
@@ -25,8 +26,8 @@ def run_study(
     engine: EngineName = "none",
     progress: Progress | None = None,
     n_workers: int = 2,
-) -> Concluded:
-    """Run a study in a new folder up to its verdict.
+) -> Concluded | Waiting:
+    """Run a study in a new folder up to its verdict, or until people have to be waited for.
 
     Args:
         study: A study, or the path of a study file.
@@ -37,7 +38,7 @@ def run_study(
         n_workers: Theories that run at the same time; does not change results.
 
     Returns:
-        The verdict; `flows.run.read_state` gives everything else.
+        The verdict, or what is waited for; `flows.run.read_state` gives everything else.
 
     Example:
         >>> verdict = run_study(Path("studies/allais.toml"), Path("runs/my-first"))  # doctest: +SKIP
@@ -48,7 +49,7 @@ def run_study(
     warm_up(engine)
     try:
         with shown, one_thread(), create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
-            return execute(engine, run_campaign, run, on_wait=shown.waiting).record
+            return _result(execute(engine, run_campaign, run, on_wait=shown.waiting))
     finally:
         cool_down()
 
@@ -60,15 +61,47 @@ def resume_run(
     engine: EngineName = "none",
     progress: Progress | None = None,
     n_workers: int = 2,
-) -> Concluded:
-    """Carry a run on from where its trace ends; a concluded run returns its verdict."""
+    enough: bool = False,
+) -> Concluded | Waiting:
+    """Carry a run on from where its trace ends; a concluded run returns its verdict, unless answers have come since.
+
+    Args:
+        folder: Of the run.
+        data: Folder of the published data sets, for archival studies.
+        engine: As for `run_study`.
+        progress: Where to show what happens.
+        n_workers: Theories that run at the same time; does not change results.
+        enough: Go on with the people who have answered, although fewer than planned have.
+    """
     state, trace = read_state(folder)
+    joined = state.config is not None and state.config.by_person and bool(trace.inbox.pending())
     trace.close()
-    if state.concluded is not None:
+    if state.concluded is not None and not joined:
         return state.concluded.record
     shown = progress or SilentProgress()
     with shown, one_thread(), open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
-        return execute(engine, run_campaign, run, on_wait=shown.waiting).record
+        if enough:
+            take_answers(run)
+            _close(run)
+        return _result(execute(engine, run_campaign, run, on_wait=shown.waiting))
+
+
+def _close(run: Run) -> None:
+    """End the collection that the run waits in.
+
+    Raises:
+        FlowError: It waits for nobody.
+    """
+    state, trace = read_state(run.folder)
+    trace.close()
+    waiting = waiting_in(state)
+    if waiting is None:
+        raise FlowError(f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on.")
+    close_collection(run, waiting, "the researcher went on with fewer people than planned")
+
+
+def _result(found: Recorded[Concluded] | Waiting) -> Concluded | Waiting:
+    return found if isinstance(found, Waiting) else found.record
 
 
 def one_thread() -> AbstractContextManager[object]:

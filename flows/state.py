@@ -7,7 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from experiments.preregistration import Preregistration
-from experiments.record import DesignChosen, SealedOpened, TrialsCollected
+from experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ConsentAsked,
+    DesignChosen,
+    PersonExcluded,
+    PersonWithdrawn,
+    Recruited,
+    SealedOpened,
+    TrialsCollected,
+)
 from flows.config import CampaignConfig
 from flows.record import CampaignStarted, Concluded, CycleClosed, FoldFinished, TheoriesMapped, TruthCompared
 from judges.epoch import EpochOpened
@@ -43,6 +53,16 @@ class RunState:
     """Rivals, in order of admission."""
     designs: Mapping[str, Recorded[DesignChosen]] = field(default_factory=dict)
     preregistrations: Mapping[str, Recorded[Preregistration]] = field(default_factory=dict)
+    recruited: Mapping[str, Recorded[Recruited]] = field(default_factory=dict)
+    """By experiment."""
+    consents: tuple[Recorded[ConsentAsked], ...] = ()
+    answers: Mapping[str, tuple[Recorded[AnswersArrived], ...]] = field(default_factory=dict)
+    """By experiment, of people who answer one by one, in order of arrival."""
+    excluded: tuple[Recorded[PersonExcluded], ...] = ()
+    closed: Mapping[str, Recorded[CollectionClosed]] = field(default_factory=dict)
+    """By experiment, where collection ended before all planned people had completed."""
+    withdrawn: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By experiment, people who withdrew."""
     collected: Mapping[str, Recorded[TrialsCollected]] = field(default_factory=dict)
     """By experiment, in order of collection."""
     scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
@@ -106,6 +126,22 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, designs={**state.designs, record.experiment: item})
         case Preregistration():
             return replace(state, preregistrations={**state.preregistrations, record.experiment: item})
+        case Recruited():
+            return replace(state, recruited={**state.recruited, record.experiment: item})
+        case ConsentAsked():
+            return replace(state, consents=(*state.consents, item))
+        case AnswersArrived():
+            own = state.answers.get(record.experiment, ())
+            if item in own:
+                return state
+            return replace(state, answers={**state.answers, record.experiment: (*own, item)})
+        case PersonExcluded():
+            return replace(state, excluded=(*state.excluded, item))
+        case CollectionClosed():
+            return replace(state, closed={**state.closed, record.experiment: item})
+        case PersonWithdrawn():
+            gone = {name: (*state.withdrawn.get(name, ()), record.person) for name in record.experiments}
+            return replace(state, withdrawn={**state.withdrawn, **gone})
         case TrialsCollected():
             return replace(state, collected={**state.collected, record.experiment: item})
         case TheoryFailed():
@@ -133,8 +169,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
         case TheoryCompared():
             if record.twin is None or not record.simpler:
                 return state
-            own = (*state.twins.get(record.twin, ()), record.theory)
-            return replace(state, twins={**state.twins, record.twin: own})
+            simpler = (*state.twins.get(record.twin, ()), record.theory)
+            return replace(state, twins={**state.twins, record.twin: simpler})
         case TheoriesMapped():
             return replace(state, map=item)
         case TruthCompared():

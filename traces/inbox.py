@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -85,26 +85,26 @@ class Inbox:
             InboxError: The source delivered another content under this key, or the disk is full or fails.
             RecordError: The payload is not JSON.
         """
-        data = payload if isinstance(payload, bytes) else canonical_json(dict(payload))
-        payload_digest = digest_bytes(data)
-        salt = secrets.token_hex(16) if salt is None else salt
-        digest = digest_of({"source": source, "batch_key": batch_key, "payload": payload_digest, "salt": salt})
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        return self.deliver_all(source, [(payload, batch_key)], salt=salt)[0]
+
+    def deliver_all(
+        self, source: str, batches: Sequence[tuple[bytes | Mapping[str, Any], str]], *, salt: str | None = None
+    ) -> list[Digest]:
+        """Leave several batches, each with its key: all of them or, where one is refused, none.
+
+        Raises:
+            InboxError: As for `deliver`.
+            RecordError: A payload is not JSON.
+        """
         with self._connection("delivering to") as connection:
-            connection.execute(
-                "INSERT INTO batch (digest, source, batch_key, payload_digest, payload, delivered_utc, salt) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (digest, source, batch_key, payload_digest, data, now, salt),
-            )
-            found = connection.execute(
-                "SELECT digest, payload_digest FROM batch WHERE source = ? AND batch_key = ?", (source, batch_key)
-            ).fetchone()
-        if found[1] not in (payload_digest, ""):
-            raise InboxError(
-                f"source {source!r} delivered batch {batch_key!r} before with another content; the first one stands. "
-                "Deliver a correction under a new key."
-            )
-        return str(found[0])
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                digests = [_insert(connection, source, payload, key, salt) for payload, key in batches]
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+        return digests
 
     def pending(self) -> list[Batch]:
         """Batches that were not taken yet, in the order of their arrival."""
@@ -162,3 +162,27 @@ class Inbox:
                 connection.close()
         except sqlite3.Error as error:
             raise InboxError(problem_of(error, self.path, doing)) from error
+
+
+def _insert(
+    connection: sqlite3.Connection, source: str, payload: bytes | Mapping[str, Any], batch_key: str, salt: str | None
+) -> Digest:
+    data = payload if isinstance(payload, bytes) else canonical_json(dict(payload))
+    payload_digest = digest_bytes(data)
+    salt = secrets.token_hex(16) if salt is None else salt
+    digest = digest_of({"source": source, "batch_key": batch_key, "payload": payload_digest, "salt": salt})
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    connection.execute(
+        "INSERT INTO batch (digest, source, batch_key, payload_digest, payload, delivered_utc, salt) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (digest, source, batch_key, payload_digest, data, now, salt),
+    )
+    found = connection.execute(
+        "SELECT digest, payload_digest FROM batch WHERE source = ? AND batch_key = ?", (source, batch_key)
+    ).fetchone()
+    if found[1] not in (payload_digest, ""):
+        raise InboxError(
+            f"source {source!r} delivered batch {batch_key!r} before with another content; the first one stands. "
+            "Deliver a correction under a new key."
+        )
+    return str(found[0])

@@ -12,7 +12,6 @@ from experiments.preregistration import Preregistration
 from experiments.task import Design, Domain, Offer, with_random_sides
 from traces.digest import Digest, digest_of
 
-
 N_SCHEDULES = 4
 """Schedules that a design search in a sequential domain can choose from."""
 

@@ -398,6 +398,12 @@ class Store:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return n_gone
 
+    def people(self) -> set[str]:
+        """Everybody who has a session."""
+        with self._lock:
+            rows = self._connection.execute("SELECT person FROM session WHERE preview = 0").fetchall()
+        return {row["person"] for row in rows}
+
     def submissions(self, service: str = "prolific") -> list[Submission]:
         """What the participants of a recruitment service did here, for whoever pays them."""
         with self._lock:

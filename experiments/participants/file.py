@@ -1,0 +1,368 @@
+"""Answers that were collected elsewhere, read from a table and checked row by row before any of them is taken.
+
+One row is one answer. Columns:
+
+``participant``        who answered, as the collector calls them; kept nowhere, only a keyed pseudonym of it is
+``experiment``         name of the experiment; may be left out where only one is open
+``trial``              row of the design's trials, from 0; or instead the stimulus' own columns, see `stimulus_columns`
+``response``           the option chosen: its label, or its place from 0
+``response_time_ms``   optional
+``order``              optional: place among the person's answers; rows are in order otherwise
+``status``             optional, the same in all rows of a person: ``completed`` (default), ``partial``, ...
+``checks_passed``, ``checks_failed``, ``comprehension_attempts``, ``language``, ``consent``     optional, likewise
+feedback               a column for each name where something followed an answer, such as ``reward``
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from experiments.design import design_to_json
+from experiments.errors import SourceError, TrialsError
+from experiments.participants.answers import STATUSES, PersonAnswers
+from experiments.participants.source import Recruitment, offers_to_new_people
+from experiments.participants.table import check_answers, domain_feedback
+from experiments.preregistration import Preregistration, check_preregistered
+from experiments.task import Design, Domain, Offer, Stimuli
+from traces.artifact import write_whole
+from traces.digest import Digest, canonical_json
+
+ASKED_FOLDER = "asked"
+"""Folder of a run with the trials of each experiment, for whoever collects elsewhere."""
+WHOLE = ("trial", "order", "checks_passed", "checks_failed", "comprehension_attempts")
+PER_PERSON = ("status", "checks_passed", "checks_failed", "comprehension_attempts", "language", "consent")
+KNOWN = ("participant", "experiment", "response", "response_time_ms", *WHOLE, *PER_PERSON)
+
+
+class FileParticipants:
+    """People who are asked elsewhere; their answers are brought in as a file."""
+
+    def __init__(self, folder: Path, *, domain: Domain, settings: Mapping[str, Any]) -> None:
+        """Make a source.
+
+        Args:
+            folder: Of the run; the trials to ask are written there, in ``asked``.
+            domain: Makes the stimuli that people can be asked.
+            settings: Describe the design space to the domain.
+        """
+        self.folder, self.domain, self.settings = Path(folder), domain, settings
+
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+        """Candidates of the design space; see `ParticipantSource`."""
+        return offers_to_new_people(self.domain, self.settings, rng, n_most)
+
+    def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
+        """Write down what to ask, as a table and as JSON; see `ParticipantSource`."""
+        check_preregistered(preregistration, design)
+        if design.archive:
+            raise SourceError(f"{design.name}: people elsewhere have no answers from the archive {design.archive!r}.")
+        if design.n_participants < 1:
+            raise SourceError(f"{design.name} asks for {design.n_participants} participants; ask for at least 1.")
+        self.domain.check(design.stimuli)
+        place = self.folder / ASKED_FOLDER / design.name.replace("/", "_")
+        write_whole(place.with_name(f"{place.name}.json"), canonical_json(design_to_json(design)) + b"\n")
+        write_whole(place.with_name(f"{place.name}.csv"), asked_table(design, self.domain).encode())
+        return Recruitment(key, design.name, design.n_participants)
+
+    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
+        """Nothing: an import leaves answers in the inbox by itself."""
+        return []
+
+    def close(self, recruitment: Recruitment) -> None:
+        """Nothing to do: nobody is asked from here."""
+
+    def mark_released(self, design: Design) -> None:
+        """Nothing to note: new people do not run out."""
+
+
+def asked_table(design: Design, domain: Domain) -> str:
+    """The trials of a design as a table: row, description, and the stimulus' own columns."""
+    out = io.StringIO()
+    columns = stimulus_columns(design.stimuli)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["trial", "times", "description", *columns])
+    for row in range(len(design.stimuli)):
+        described = domain.describe(design.stimuli, row)
+        writer.writerow([row, design.repetitions, described, *(f"{column[row]:.17g}" for column in columns.values())])
+    return out.getvalue()
+
+
+def stimulus_columns(stimuli: Stimuli) -> dict[str, np.ndarray[Any, Any]]:
+    """The stimuli as columns of numbers: an array of shape ``(n_trials, 2, 3)`` is ``name.0.0``, ``name.0.1``, ..."""
+    columns = {}
+    for name, array in sorted(stimuli.arrays.items()):
+        for index in np.ndindex(array.shape[1:]):
+            columns[".".join([name, *map(str, index)])] = np.asarray(array[(slice(None), *index)], dtype=np.float64)
+    return columns
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text with the number under which a reader finds each in the file."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int, dict[str, Any]], ...]
+
+
+def read_table(path: Path) -> Table:
+    """A CSV file (UTF-8, commas, points in numbers), or a Parquet file where pyarrow is installed.
+
+    Raises:
+        TrialsError: It is not such a file; the message names the row.
+    """
+    try:
+        return _read_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _read_csv(path)
+    except OSError as error:
+        raise TrialsError(f"cannot read {path}: {error.strerror or error}.") from None
+
+
+def _read_csv(path: Path) -> Table:
+    data = path.read_bytes()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TrialsError(f"{path} is UTF-16 text; save it as UTF-8 (in a spreadsheet: “CSV UTF-8”).")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = data[: error.start].count(b"\n") + 1
+        raise TrialsError(
+            f"{path}: row {row} holds the byte {data[error.start]:#04x}, which is not UTF-8; save the file as UTF-8 "
+            "(in a spreadsheet: “CSV UTF-8”)."
+        ) from None
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows = []
+    try:
+        header = next(lines, [])
+        if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
+            what = "semicolons" if ";" in header[0] else "tabulators"
+            raise TrialsError(f"{path}: row 1 is separated by {what}; save the file with commas, and decimal points.")
+        columns = tuple(name.strip() for name in header)
+        for cells in lines:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(columns):
+                raise TrialsError(
+                    f"{path}: row {lines.line_num} has {len(cells)} cells and the header {len(columns)}. "
+                    "If numbers have decimal commas, write points; put text with commas in double quotes."
+                )
+            rows.append((lines.line_num, {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}))
+    except csv.Error as error:
+        raise TrialsError(f"{path}: row {lines.line_num} cannot be read as CSV: {error}.") from None
+    return Table(str(path), columns, tuple(rows))
+
+
+def _read_parquet(path: Path) -> Table:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise TrialsError(f"{path}: reading Parquet needs pyarrow; `pip install pyarrow`, or save it as CSV.") from None
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except pyarrow.ArrowException as error:
+        raise TrialsError(f"{path} is not a Parquet file: {error}.") from None
+    found = [{name: "" if value is None else value for name, value in row.items()} for row in table.to_pylist()]
+    return Table(str(path), tuple(table.column_names), tuple(enumerate(found, start=1)))
+
+
+def read_answers(
+    table: Table, designs: Mapping[str, Design], domain: Domain, name_of: Callable[[str], str]
+) -> list[PersonAnswers]:
+    """What each person did, checked against the designs of the experiments that are open.
+
+    Args:
+        table: As the file has it.
+        designs: By name of experiment.
+        domain: Of the task.
+        name_of: A person's identifier in the file to a pseudonym.
+
+    Raises:
+        TrialsError: Something is missing, unknown or was not asked; the message names file, row and remedy.
+    """
+    _check_columns(table, designs, domain)
+    people: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+    only = next(iter(designs)) if len(designs) == 1 else None
+    for number, row in table.rows:
+        experiment = str(row.get("experiment") or only or "")
+        if experiment not in designs:
+            _refuse(table, number, f"names the experiment {experiment!r}; there are {', '.join(designs)}")
+        participant = str(row["participant"])
+        if not participant:
+            _refuse(table, number, "names no participant; fill in who answered")
+        people.setdefault((experiment, participant), []).append((number, row))
+    if not people:
+        raise TrialsError(f"{table.name} has no rows below its header.")
+    return [
+        _person(table, rows, designs[experiment], domain, name_of(participant))
+        for (experiment, participant), rows in people.items()
+    ]
+
+
+def _check_columns(table: Table, designs: Mapping[str, Design], domain: Domain) -> None:
+    if not designs:
+        raise TrialsError("no experiment waits for answers; run the study first, until it asks for people.")
+    own = {name for design in designs.values() for name in stimulus_columns(design.stimuli)}
+    feedback = {name for design in designs.values() for name in domain_feedback(domain, design)}
+    known = [*dict.fromkeys(KNOWN), *sorted(own), *sorted(feedback)]
+    twice = next((name for name in table.columns if table.columns.count(name) > 1), None)
+    if twice is not None:
+        raise TrialsError(f"{table.name}: row 1 has the column {twice!r} twice; rename one.")
+    for name in table.columns:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(dict.fromkeys(KNOWN))}."
+            raise TrialsError(f"{table.name}: row 1 has an unknown column {name!r}; {hint}")
+    needed = ["participant", "response", *sorted(feedback)]
+    if len(designs) > 1:
+        needed.append("experiment")
+    missing = next((name for name in needed if name not in table.columns), None)
+    if missing is not None:
+        raise TrialsError(f"{table.name}: row 1 lacks the column {missing!r}; it needs {', '.join(needed)}, and trial.")
+    if "trial" not in table.columns and not own <= set(table.columns):
+        lacking = sorted(own - set(table.columns))
+        raise TrialsError(
+            f"{table.name}: row 1 names no trials; give the column 'trial' (row of the design's trials, from 0), or "
+            f"all of the stimulus' own columns (lacking {', '.join(lacking[:4])}{', ...' if len(lacking) > 4 else ''})."
+        )
+
+
+def _person(
+    table: Table, rows: list[tuple[int, dict[str, Any]]], design: Design, domain: Domain, person: str
+) -> PersonAnswers:
+    if "order" in table.columns:
+        places = {number: _number(table, number, "order", row["order"], whole=True) for number, row in rows}
+        if len(set(places.values())) != len(rows):
+            _refuse(table, rows[-1][0], "has the same order as another answer of this person; number them")
+        rows = sorted(rows, key=lambda item: places[item[0]])
+    first = rows[0]
+    for name in PER_PERSON:
+        other = next((number for number, row in rows if row.get(name, "") != first[1].get(name, "")), None)
+        if other is not None:
+            _refuse(table, other, f"has another {name} than row {first[0]} of the same person; give one for all")
+    trial = [_trial(table, number, row, design) for number, row in rows]
+    response = [_response(table, number, row["response"], domain, design) for number, row in rows]
+    timed = [row.get("response_time_ms", "") != "" for _, row in rows]
+    if any(timed) and not all(timed):
+        _refuse(table, rows[timed.index(False)][0], "has no response time, and other answers of this person have one")
+    status = str(first[1].get("status") or "completed")
+    if status not in STATUSES:
+        _refuse(table, first[0], f"has the status {status!r}; give one of {', '.join(STATUSES)}")
+
+    def per_person(name: str) -> int:
+        value = first[1].get(name, "")
+        return 0 if value == "" else int(_number(table, first[0], name, value, whole=True))
+
+    answers = PersonAnswers(
+        experiment=design.name,
+        person=person,
+        status=status,
+        trial=tuple(trial),
+        response=tuple(response),
+        response_time_ms=tuple(
+            _number(table, number, "response_time_ms", row["response_time_ms"]) for number, row in rows
+        )
+        if all(timed)
+        else (),
+        feedback={
+            name: tuple(_number(table, number, name, row[name]) for number, row in rows)
+            for name in domain_feedback(domain, design)
+        },
+        checks=(True,) * per_person("checks_passed") + (False,) * per_person("checks_failed"),
+        comprehension_attempts=per_person("comprehension_attempts"),
+        consent=str(first[1].get("consent", "")),
+        language=str(first[1].get("language", "")),
+        source="file",
+    )
+    try:
+        check_answers(answers, design, domain)
+    except TrialsError:
+        _refuse_first(table, [number for number, _ in rows], answers, design, domain)
+    wanted = design.n_presentations
+    if status == "completed" and len(rows) < wanted:
+        _refuse(
+            table,
+            rows[-1][0],
+            f"is the last of {len(rows)} answers of somebody with the status 'completed', and {wanted} were asked; "
+            "give the status 'partial', or the missing answers",
+        )
+    return answers
+
+
+def _refuse_first(
+    table: Table, numbers: Sequence[int], answers: PersonAnswers, design: Design, domain: Domain
+) -> NoReturn:
+    """Name the row of the first answer to something that was not asked."""
+    for end, number in enumerate(numbers, start=1):
+        part = replace(
+            answers,
+            trial=answers.trial[:end],
+            response=answers.response[:end],
+            response_time_ms=answers.response_time_ms[:end],
+            feedback={name: column[:end] for name, column in answers.feedback.items()},
+        )
+        try:
+            check_answers(part, design, domain)
+        except TrialsError as error:
+            _refuse(table, number, f"holds what was not asked: {str(error).split(': ')[-1].removesuffix('.')}")
+    raise AssertionError("the answers are as asked")
+
+
+def _trial(table: Table, number: int, row: Mapping[str, Any], design: Design) -> int:
+    if "trial" in table.columns:
+        found = int(_number(table, number, "trial", row["trial"], whole=True))
+        if found >= len(design.stimuli):
+            last = len(design.stimuli) - 1
+            _refuse(table, number, f"answers trial {found}, which was not asked; there are 0 to {last}")
+        return found
+    columns = stimulus_columns(design.stimuli)
+    fits = np.ones(len(design.stimuli), dtype=bool)
+    for name, column in columns.items():
+        value = _number(table, number, name, row[name], negative=True)
+        fits &= np.isclose(column, value, rtol=1e-9, atol=1e-9)
+    rows = np.flatnonzero(fits)
+    if len(rows) != 1:
+        found_words = "was not asked" if len(rows) == 0 else f"stands for trials {', '.join(map(str, rows))}"
+        _refuse(table, number, f"answers a stimulus that {found_words}; give the column 'trial', or ask only those")
+    return int(rows[0])
+
+
+def _response(table: Table, number: int, value: Any, domain: Domain, design: Design) -> int:
+    labels = {label.lower(): place for place, label in enumerate(domain.options)}
+    if isinstance(value, str) and value.strip().lower() in labels:
+        return labels[value.strip().lower()]
+    if value == "":
+        _refuse(table, number, "has no response; leave rows without an answer out")
+    found = int(_number(table, number, "response", value, whole=True))
+    n_options = domain.n_options(design.stimuli)
+    if found >= n_options:
+        labelled = ", ".join(domain.options)
+        _refuse(table, number, f"has the response {found}; give 0 to {n_options - 1}, or one of {labelled}")
+    return found
+
+
+def _number(
+    table: Table, number: int, column: str, value: Any, *, whole: bool = False, negative: bool = False
+) -> float:
+    if isinstance(value, str) and "," in value:
+        _refuse(table, number, f"has {value!r} in the column {column!r}; write decimal points, not commas")
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not math.isfinite(found) or (whole and found != int(found)) or (found < 0 and not negative):
+        what = "a whole number from 0" if whole else "a number" if negative else "a number from 0"
+        _refuse(table, number, f"has {value!r} in the column {column!r}; give {what}")
+    return found
+
+
+def _refuse(table: Table, number: int, words: str) -> NoReturn:
+    raise TrialsError(f"{table.name}: row {number} {words}. Nothing was imported.")
