@@ -11,12 +11,13 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from experiments.archives import ARCHIVES
 from experiments.domains import DOMAINS
-from experiments.errors import DesignError
-from experiments.proposal import read_condition
+from experiments.errors import DesignError, ExperimentError
+from experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
 from experiments.quality import (
     Alternation,
     Comprehension,
@@ -28,6 +29,8 @@ from experiments.quality import (
     Rule,
     TooFast,
 )
+from experiments.task import Stimuli
+from experiments.variation import HasMoves
 from flows.errors import StudyError
 from theories.errors import GrammarError, TheoryError
 from theories.families import FAMILIES
@@ -397,6 +400,25 @@ class CampaignConfig(_Section):
                     f"the archive {self.participants.archive!r} is of the domain "
                     f"{ARCHIVES[self.participants.archive].domain!r}, not {self.domain!r}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _design_fits(self) -> CampaignConfig:
+        domain, design = DOMAINS[self.domain], self.design
+        example = domain.probes(np.random.default_rng(0))[0].take([0])
+        try:
+            if domain.sequential and design.forbidden:
+                raise DesignError("design.forbidden: the steps of a schedule cannot be left out")
+            are_forbidden(domain, example, design.forbidden)
+            costs_of(domain, example, per_response=1e9, features=design.cost.features)
+            if design.continuous and not isinstance(domain, HasMoves):
+                raise DesignError(f"design.continuous: trials of the {self.domain} domain have levels only")
+            if design.proposed and self.participants.source == "archival":
+                raise DesignError("design.proposed: an archive has answers to its own trials only")
+            if design.proposed:
+                check_proposal(domain, self.space, Stimuli.from_json(design.proposed), forbidden=design.forbidden)
+        except (ExperimentError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(str(error).removesuffix(".")) from None
         return self
 
     def _open_only(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -11,16 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.design import (
-    Selection,
+    Information,
+    both_sides,
     choose_trials,
     design_to_json,
     information_of_batch,
     information_of_people,
+    outcome_probabilities,
+    pair_prior,
+    refine_trials,
 )
-from experiments.errors import ArchiveExhaustedError
-from experiments.power import judge_design, power_of_people, recovery_power
+from experiments.errors import ArchiveExhaustedError, DesignError, EmptyDesignSpaceError
+from experiments.power import (
+    Pair,
+    PowerTable,
+    find_n_of_people,
+    find_n_participants,
+    judge_design,
+    power_of_people,
+    recovery_power,
+    scores_of_people,
+)
+from experiments.proposal import are_forbidden, costs_of
 from experiments.record import DesignChosen, PairPower
-from experiments.task import Design, Offer, Stimuli, with_random_sides
+from experiments.stopping import StoppingPlan, operate, plan_looks
+from experiments.task import Design, Offer, Stimuli, identities, with_random_sides
+from experiments.variation import HasMoves
 from flows.engine import task
 from flows.run import Run
 from theories.record import Units
@@ -32,6 +48,12 @@ from traces.step import Recorded, StepContext
 Array = NDArray[Any]
 DESIGN_DRAWS = 256
 """People per theory in a design search; the power check uses the same."""
+CHUNK = 4096
+"""Trials sent to a theory at once."""
+PEOPLE, FEW_PEOPLE = 64, 16
+"""Simulated people per theory, where answers depend on earlier ones: for the final power, and for a first look."""
+FINALISTS = 4
+"""Schedules that are left after a first look."""
 DISTINCT = 0.02
 """Root mean square distance of choice proportions at which two theories count as different rivals."""
 
@@ -108,7 +130,7 @@ def _apart_along_sequences(first: Sequence[Units], second: Sequence[Units]) -> f
 
 def sample_of_space(run: Run, rng: np.random.Generator, n_most: int) -> Stimuli:
     """Trials on which theories can be compared: of the study's space, or of the largest archived experiment so far."""
-    if run.config.participants.source == "simulated":
+    if run.config.participants.source != "archival":
         return with_random_sides(run.domain, run.domain.candidates(run.config.space, rng, n_most), rng)
     largest = max((run.trials(name).stimuli for name in run.state.collected), key=len)
     return largest if run.domain.sequential else largest.take(np.sort(rng.permutation(len(largest))[:n_most]))
@@ -124,143 +146,386 @@ def learned_weights(run: Run, theories: Sequence[Theory], n_draws: int) -> list[
 
 def search_design(run: Run, context: StepContext, cycle: int, number: int, names: Sequence[Digest]) -> DesignChosen:
     """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
-    settings = run.config.design
-    offers = run.source.offers(context.rng, settings.candidates)
-    if not offers:
-        raise ArchiveExhaustedError(
-            f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
-        )
     theories = [run.theory(name) for name in names]
     weights = learned_weights(run, theories, DESIGN_DRAWS)
     rivals = [Rival(*parts) for parts in zip(names, theories, weights, strict=True)]
-    answers = (
-        [] if run.domain.sequential else run.laboratory.answers_of(theories, [o.stimuli for o in offers], DESIGN_DRAWS)
-    )
-    log_prior = np.full(len(rivals), -np.log(len(rivals)))
-    order = []
+    question = _question(run, rivals)
+    offers = _offers(run, context, cycle)
     people: list[Array | None] = [None] * len(offers)
-    for place, offer in enumerate(offers):
-        value = 0.0
-        if run.domain.sequential:
-            people[place] = scores = _simulated_people(run, context, rivals, offer.stimuli, 1)
-            value = information_of_people(scores, log_prior).value
-        elif len(offers) > 1:
-            own = [answer[place] for answer in answers]
-            value = information_of_batch(own, log_prior, rng=context.rng, n_people=200, log_weights=weights).value
-        order.append((-value, place))
-    best: tuple[Design, tuple[PairPower, ...], str, bool, int] | None = None
-    for _, place in sorted(order):
-        own = [answer[place] for answer in answers]
-        planned = _plan(run, context, cycle, number, offers[place], own, rivals, people[place])
-        if best is None or planned[3]:
+    if run.domain.sequential:
+        offers, people = _schedules(run, context, question, offers)
+    elif len(offers) > 1:
+        offers = _most_informative_first(run, context, question, offers)
+    best: Planned | None = None
+    for offer, scores in zip(offers, people, strict=True):
+        proposed = bool(run.config.design.proposed) and (cycle, number) == (1, 1)
+        rows, information, random = _choose(run, context, question, offer, proposed=proposed)
+        planned = _plan(run, context, f"{cycle}.{number}", question, offer, rows, information, random, scores)
+        if best is None or planned.accepted:
             best = planned
-        if planned[3]:
+        if planned.accepted:
             break
     assert best is not None
-    plan, powers, reason, accepted, n_candidates = best
+    accepted, reason = best.accepted, best.reason
     if not accepted and run.config.design.refused == "cover":
         accepted, reason = True, f"Accepted as coverage only. {reason}"
+    plan = best.design
     return DesignChosen(
         cycle=cycle,
         number=number,
         experiment=plan.name,
         design=context.artifacts.put_json(design_to_json(plan)),
         rivals=tuple(names),
-        n_candidates=n_candidates,
+        n_candidates=best.n_candidates,
         n_trials=len(plan.stimuli),
         repetitions=plan.repetitions,
         n_participants=plan.n_participants,
         n_random=len(plan.random_coverage),
         archive=plan.archive,
         information=tuple(0.0 if np.isnan(value) else value for value in plan.information),
-        powers=powers,
+        powers=best.powers,
         accepted=accepted,
         reason=reason,
+        total_information=best.information.value,
+        total_information_error=best.information.standard_error,
+        cost=best.cost,
+        looks=() if best.stopping is None else best.stopping.looks,
+        bayes_factor=0.0 if best.stopping is None else best.stopping.bayes_factor,
+        stopping=best.stopping_text,
     )
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an experiment is to decide."""
+
+    rivals: tuple[Rival, ...]
+    open_pairs: tuple[Pair, ...]
+    """Pairs of rivals that data have not settled, of which at least one is to be told apart."""
+    log_prior: Array
+    """``(n_rivals,)`` of the rivals for the search: all alike, or two alone."""
+
+    @property
+    def theories(self) -> list[Theory]:
+        """The rivals' theories."""
+        return [rival.theory for rival in self.rivals]
+
+    @property
+    def log_weights(self) -> list[Array]:
+        """The rivals' populations."""
+        return [rival.log_weights for rival in self.rivals]
+
+    @property
+    def learns(self) -> bool:
+        """Whether some rival's people depend on what they did before."""
+        return any(rival.theory.learns for rival in self.rivals)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A design with everything that simulation says about it."""
+
+    design: Design
+    n_candidates: int
+    information: Information
+    powers: tuple[PairPower, ...]
+    accepted: bool
+    reason: str
+    cost: float
+    stopping: StoppingPlan | None
+    stopping_text: str
+
+
+def _question(run: Run, rivals: Sequence[Rival]) -> Question:
+    """Which pairs are open, and whether all rivals count or the two best that are not told apart."""
+    every = list(combinations(range(len(rivals)), 2))
+    pairs = [(a, b) for a, b in every if not _decided(run, rivals[a].digest, rivals[b].digest)] or every
+    log_prior = np.full(len(rivals), -np.log(len(rivals)))
+    if run.config.design.focus == "leaders":
+        pairs = pairs[:1]
+        log_prior = pair_prior(len(rivals), pairs[0])
+    return Question(tuple(rivals), tuple(pairs), log_prior)
+
+
+def _offers(run: Run, context: StepContext, cycle: int) -> list[Offer]:
+    """What can be asked, without what the study forbids."""
+    settings = run.config.design
+    offers = list(run.source.offers(context.rng, settings.candidates))
+    if not offers:
+        raise ArchiveExhaustedError(
+            f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
+        )
+    if run.domain.sequential:
+        if not offers[0].archive:  # schedules can be made at will
+            drawn = [
+                run.domain.candidates(run.config.space, context.rng, settings.candidates)
+                for _ in range(settings.schedules - len(offers))
+            ]
+            offers = [*offers[: settings.schedules], *(replace(offers[0], stimuli=stimuli) for stimuli in drawn)]
+        return offers
+    allowed = [np.flatnonzero(~are_forbidden(run.domain, offer.stimuli, settings.forbidden)) for offer in offers]
+    kept = [
+        replace(offer, stimuli=offer.stimuli.take(rows))
+        for offer, rows in zip(offers, allowed, strict=True)
+        if len(rows)
+    ]
+    if not kept:
+        raise EmptyDesignSpaceError(
+            f"the study forbids every trial that could be asked ({'; '.join(settings.forbidden)}). Allow some."
+        )
+    return kept
+
+
+def _most_informative_first(run: Run, context: StepContext, question: Question, offers: list[Offer]) -> list[Offer]:
+    """Offers in the order of what all their trials together would say."""
+    answers = run.laboratory.answers_of(question.theories, [offer.stimuli for offer in offers], DESIGN_DRAWS)
+    values = [
+        information_of_batch(
+            [own[place] for own in answers],
+            question.log_prior,
+            rng=context.rng,
+            n_people=200,
+            log_weights=question.log_weights,
+        ).value
+        for place in range(len(offers))
+    ]
+    return [offers[place] for place in sorted(range(len(offers)), key=lambda place: (-values[place], place))]
+
+
+def _schedules(
+    run: Run, context: StepContext, question: Question, offers: list[Offer]
+) -> tuple[list[Offer], list[Array | None]]:
+    """Schedules in the order of what they say, with simulated people; many are first tried on a few people each."""
+
+    def ranked(schedules: list[Offer], n_people: int) -> list[tuple[Offer, Array]]:
+        scores = [_simulated_people(run, context, question, offer.stimuli, 1, n_people) for offer in schedules]
+        values = [information_of_people(item, question.log_prior).value for item in scores]
+        order = sorted(range(len(schedules)), key=lambda place: (-values[place], place))
+        return [(schedules[place], scores[place]) for place in order]
+
+    if len(offers) > FINALISTS:
+        offers = [offer for offer, _ in ranked(offers, FEW_PEOPLE)[:FINALISTS]]
+    found = ranked(offers, PEOPLE)
+    return [offer for offer, _ in found], [scores for _, scores in found]
+
+
+def _choose(
+    run: Run, context: StepContext, question: Question, offer: Offer, *, proposed: bool
+) -> tuple[Stimuli, tuple[float, ...], tuple[int, ...]]:
+    """Trials to ask, what each was expected to add, and the places of those drawn at random."""
+    settings = run.config.design
+    if proposed:
+        stimuli = Stimuli.from_json(settings.proposed)
+        return stimuli, (0.0,) * len(stimuli), ()
+    if run.domain.sequential:  # a schedule is shown whole
+        return offer.stimuli, (0.0,) * len(offer.stimuli), ()
+    repetitions = 1 if offer.archive else settings.repetitions
+
+    def ways_to_answer(stimuli: Stimuli) -> list[Array]:
+        if not _both_sides(run, offer):
+            return [outcome_probabilities(p, repetitions) for p in _answers(run, question, stimuli)]
+        sides = (stimuli, run.domain.swap_sides(stimuli))
+        first, second = (
+            [outcome_probabilities(p, repetitions // 2) for p in _answers(run, question, side)] for side in sides
+        )
+        return [both_sides(p, q) for p, q in zip(first, second, strict=True)]
+
+    selection = choose_trials(
+        ways_to_answer(offer.stimuli),
+        question.log_prior,
+        n_trials=min(settings.trials, len(offer.stimuli)),
+        rng=context.rng,
+        random_share=settings.random_share,
+        log_weights=question.log_weights,
+        costs=_costs(run, offer.stimuli, repetitions),
+        budget=settings.cost.most_per_participant or float("inf"),
+    )
+    chosen = offer.stimuli.take(selection.rows)
+    if settings.continuous and not offer.archive:
+        if not isinstance(run.domain, HasMoves):
+            raise DesignError(
+                f"trials of the {run.domain.name} domain cannot be moved between levels; leave `continuous` out."
+            )
+        domain: HasMoves = run.domain
+
+        def moves(stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+            moved, origin = domain.moves(run.config.space, stimuli, step)
+            kept = np.flatnonzero(~are_forbidden(run.domain, moved, settings.forbidden)) if len(moved) else []
+            return moved.take(kept), origin[kept]
+
+        chosen, _ = refine_trials(
+            chosen,
+            [row for row in range(len(chosen)) if row not in selection.random_rows],
+            moves,
+            ways_to_answer,
+            question.log_prior,
+            identify=lambda stimuli: identities(run.domain, stimuli),
+            rng=context.rng,
+            log_weights=question.log_weights,
+        )
+    return chosen, selection.information, selection.random_rows
 
 
 def _plan(
     run: Run,
     context: StepContext,
-    cycle: int,
-    number: int,
+    number: str,
+    question: Question,
     offer: Offer,
-    answers: Sequence[Array],
-    rivals: Sequence[Rival],
+    stimuli: Stimuli,
+    information: tuple[float, ...],
+    random: tuple[int, ...],
     people: Array | None,
-) -> tuple[Design, tuple[PairPower, ...], str, bool, int]:
+) -> Planned:
+    """How many people to ask, when to stop, and whether that tells an open pair apart."""
     settings = run.config.design
-    weights = [rival.log_weights for rival in rivals]
-    log_prior = np.full(len(rivals), -np.log(len(rivals)))
-    if run.domain.sequential:  # a schedule is shown whole
-        selection = Selection(tuple(range(len(offer.stimuli))), (0.0,) * len(offer.stimuli), ())
-    else:
-        selection = choose_trials(
-            answers,
-            log_prior,
-            n_trials=min(settings.trials, len(offer.stimuli)),
-            rng=context.rng,
-            random_share=settings.random_share,
-            repetitions=1 if offer.archive else settings.repetitions,
-            log_weights=weights,
-        )
-    rows = list(selection.rows)
-    name = f"{cycle}.{number}" + (f" {offer.archive}" if offer.archive else "")
     repetitions = offer.repetitions or settings.repetitions
-    n_participants = offer.n_participants or settings.participants
-    if run.domain.sequential:  # people are released whole, so that those not needed now can answer later
-        n_participants = min(n_participants, settings.participants)
+    n_trials = len(stimuli)
+    if _both_sides(run, offer):
+        stimuli = Stimuli.concatenate([stimuli, run.domain.swap_sides(stimuli)])
+        information = (*information, *(0.0 if row not in random else float("nan") for row in range(n_trials)))
+        random = (*random, *(n_trials + row for row in random))
+        repetitions //= 2
+    if people is None and question.learns and not offer.pooled:
+        people = _simulated_people(run, context, question, stimuli, repetitions, PEOPLE)
+    answers = [] if people is not None else _answers(run, question, stimuli)
+    table = _power(run, context, question, offer, answers, repetitions, people)
     plan = Design(
-        name=name,
-        stimuli=offer.stimuli.take(rows),
+        name=number + (f" {offer.archive}" if offer.archive else ""),
+        stimuli=stimuli,
         repetitions=repetitions,
-        n_participants=n_participants,
-        random_coverage=selection.random_rows,
-        information=selection.information,
+        n_participants=_n_people(run, offer) or table.n_units,
+        random_coverage=random,
+        information=information,
         archive=offer.archive,
     )
-    if people is None and any(rival.theory.learns for rival in rivals) and not offer.pooled:
-        people = _simulated_people(run, context, rivals, plan.stimuli, repetitions)
-    if people is not None:
-        table = power_of_people(people, n_participants, context.rng, n_simulations=100)
-    else:
-        chosen = [answer[:, rows] for answer in answers]
-        table = recovery_power(
-            chosen,
-            repetitions,
-            n_participants,
-            context.rng,
-            n_simulations=100,
-            log_weights=weights,
-            pooled=offer.pooled,
-        )
-    every = list(combinations(range(len(rivals)), 2))
+    names = [run.state.name(rival.digest) for rival in question.rivals]
+    every = list(combinations(range(len(names)), 2))
     pairs = tuple(
         PairPower(
-            first=rivals[a].digest,
-            second=rivals[b].digest,
+            first=question.rivals[a].digest,
+            second=question.rivals[b].digest,
             power_first=float(table.power[a, b]),
             power_second=float(table.power[b, a]),
             separable=table.separates((a, b), settings.power),
         )
         for a, b in every
     )
-    open_pairs = [(a, b) for a, b in every if not _decided(run, rivals[a].digest, rivals[b].digest)]
-    names = [run.state.name(rival.digest) for rival in rivals]
-    decision = judge_design(table, open_pairs or None, names=names, required=settings.power)
-    return plan, pairs, decision.reason, decision.accepted, len(offer.stimuli)
+    decision = judge_design(table, question.open_pairs, names=names, required=settings.power)
+    if people is not None:
+        worth = information_of_people(people, question.log_prior)
+    else:
+        worth = information_of_batch(
+            answers,
+            question.log_prior,
+            rng=context.rng,
+            n_people=500,
+            repetitions=repetitions,
+            log_weights=question.log_weights,
+        )
+    stopping, text = None, ""
+    if settings.stopping.rule == "bayes_factor" and not offer.pooled:
+        ties = [pair for pair in every if not table.separates(pair, settings.power)]
+        stopping = plan_looks(
+            settings.stopping.first_look,
+            settings.stopping.look_every,
+            plan.n_participants,
+            settings.stopping.bayes_factor,
+        )
+        if people is None:
+            people = scores_of_people(answers, repetitions, 512, context.rng, log_weights=question.log_weights)
+        found = operate(stopping, people, context.rng, ties=ties)
+        text = f"{stopping.to_text()}. By simulation: {found.to_text(names)}."
+    costs = _costs(run, stimuli, repetitions)
+    return Planned(
+        design=plan,
+        n_candidates=len(offer.stimuli),
+        information=worth,
+        powers=pairs,
+        accepted=decision.accepted,
+        reason=decision.reason,
+        cost=plan.n_participants * (settings.cost.per_participant + float(costs.sum())),
+        stopping=stopping,
+        stopping_text=text,
+    )
+
+
+def _n_people(run: Run, offer: Offer) -> int:
+    """People that a design asks for, 0 where the number is to be found."""
+    wanted = run.config.design.participants
+    if run.domain.sequential:  # people are released whole, so that those not needed now can answer later
+        return min(offer.n_participants or wanted, wanted)
+    return offer.n_participants or wanted
+
+
+def _power(
+    run: Run,
+    context: StepContext,
+    question: Question,
+    offer: Offer,
+    answers: Sequence[Array],
+    repetitions: int,
+    people: Array | None,
+) -> PowerTable:
+    """Power of the planned people, or of the fewest that have it."""
+    settings, n_participants = run.config.design, _n_people(run, offer)
+    most = min(offer.n_participants or settings.most_participants, settings.most_participants)
+    if people is not None:
+        if n_participants:
+            return power_of_people(people, n_participants, context.rng, n_simulations=100)
+        return find_n_of_people(
+            people, context.rng, most=most, power=settings.power, pairs=question.open_pairs, n_simulations=200
+        )
+    if n_participants or offer.pooled:
+        return recovery_power(
+            answers,
+            repetitions,
+            n_participants or most,
+            context.rng,
+            n_simulations=100,
+            log_weights=question.log_weights,
+            pooled=offer.pooled,
+        )
+    return find_n_participants(
+        answers,
+        repetitions,
+        context.rng,
+        most=most,
+        power=settings.power,
+        pairs=question.open_pairs,
+        n_simulations=200,
+        log_weights=question.log_weights,
+    )
+
+
+def _both_sides(run: Run, offer: Offer) -> bool:
+    """Whether each trial is shown with its options on either side, equally often."""
+    design = run.config.design
+    return design.sides == "both" and not (offer.archive or run.domain.sequential or design.repetitions % 2)
+
+
+def _costs(run: Run, stimuli: Stimuli, repetitions: int) -> Array:
+    """``(n_trials,)`` cost of all of one person's answers to each trial."""
+    cost = run.config.design.cost
+    return costs_of(
+        run.domain, stimuli, per_response=cost.per_response, features=cost.features, repetitions=repetitions
+    )
+
+
+def _answers(run: Run, question: Question, stimuli: Stimuli) -> list[Array]:
+    """Per rival ``(n_draws, n_trials, n_options)``, a few thousand trials at a time."""
+    size = len(stimuli) if run.domain.sequential else CHUNK
+    parts = [stimuli.take(range(start, min(start + size, len(stimuli)))) for start in range(0, len(stimuli), size)]
+    found = run.laboratory.answers_of(question.theories, parts, DESIGN_DRAWS)
+    return [np.concatenate(own, axis=1) for own in found]
 
 
 def _simulated_people(
-    run: Run, context: StepContext, rivals: Sequence[Rival], stimuli: Stimuli, repetitions: int
+    run: Run, context: StepContext, question: Question, stimuli: Stimuli, repetitions: int, n_people: int
 ) -> Array:
     """``(n_rivals, n_people, n_rivals)`` scores of simulated people; see `Laboratory.scores_of_simulated_people`."""
     return run.laboratory.scores_of_simulated_people(
-        [rival.theory for rival in rivals],
-        [rival.log_weights for rival in rivals],
-        stimuli,
-        context.rng,
-        repetitions=repetitions,
+        question.theories, question.log_weights, stimuli, context.rng, repetitions=repetitions, n_people=n_people
     )
 
 

@@ -43,8 +43,19 @@ def write_study(folder: Path, text: str = "", **changes: Any) -> Path:
             lines.append(f"{key} = {json.dumps(item)}")
     for key, item in value.items():
         if isinstance(item, dict) and item:
-            flat = {name: inner for name, inner in item.items() if inner not in ({}, "")}
-            lines += [f"[{key}]", *(f"{name} = {json.dumps(inner)}" for name, inner in flat.items())]
+            flat = {name: inner for name, inner in item.items() if inner not in ({}, "", None)}
+            lines += [f"[{key}]", *(f"{name} = {toml_of(inner)}" for name, inner in flat.items())]
     path = folder / "small.toml"
     path.write_text("\n".join(lines))
     return path
+
+
+def toml_of(value: Any) -> str:
+    """A value of a study file; tables inline."""
+    import json
+
+    if isinstance(value, dict):
+        return (
+            "{ " + ", ".join(f"{name} = {toml_of(inner)}" for name, inner in value.items() if inner is not None) + " }"
+        )
+    return json.dumps(value)
