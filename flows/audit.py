@@ -17,7 +17,7 @@ from flows.record import ACTS, RECORD_TYPES, FoldFinished
 from theories.errors import TheoryError
 from theories.laboratory import Laboratory
 from theories.record import TheoryChecked, TheoryScored
-from theories.score import log_predictive
+from theories.score import log_predictive, telling
 from theories.theory import TheoryProgram, read_program
 from traces.errors import TraceError
 from traces.fold import canonical_digest
@@ -228,7 +228,7 @@ def _recompute(
             frozen = trace.artifacts.get_arrays(predictions[record.experiment])[f"{record.theory}:log_weights"]
             pairs.append((record.learned, log_predictive(evidence, frozen)))
         gaps = [np.abs(again.log_predictive - np.asarray(told.log_predictive)) for told, again in pairs]
-        gaps.append(np.abs(evidence.probabilities.mean(axis=0)[:, -1] - np.asarray(record.proportions)))
+        gaps.append(np.abs(telling(evidence.probabilities.mean(axis=0)).ravel() - np.asarray(record.proportions)))
         gap = float(max(part.max(initial=0.0) for part in gaps))
         worst, n_scores = max(worst, gap), n_scores + 1
         if gap > 1e-6:

@@ -17,6 +17,7 @@ from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
 from flows.run import Run, archive_trials, begin, create_run, has_run, open_run
 from theories.evaluate import Evaluated
+from theories.score import telling
 from traces.digest import Digest
 from traces.fold import canonical_digest
 from traces.step import Recorded, StepContext
@@ -88,7 +89,7 @@ def examine_fold(child: Run, leader: Digest, fold: int, folder: str, rows: Seque
     seeds = [(child.family.seeds[name][1], None) for name in theories.seeds]
     fitted = child.laboratory.evaluate(child.family.grammar, seeds, seen)
     found = {
-        name: child.laboratory.proportions(item.theory, sealed.stimuli, n_draws)[:, -1]
+        name: telling(child.laboratory.proportions(item.theory, sealed.stimuli, n_draws)).ravel()
         for name, item in zip(theories.seeds, fitted, strict=True)
         if isinstance(item, Evaluated)
     }
@@ -100,8 +101,8 @@ def examine_fold(child: Run, leader: Digest, fold: int, folder: str, rows: Seque
         leader_name=winner.name,
         claim=winner.claim,
         rows=tuple(rows),
-        observed=tuple(sealed.proportions[:, -1].tolist()),
-        predicted=tuple(child.laboratory.proportions(winner, sealed.stimuli, n_draws)[:, -1].tolist()),
+        observed=tuple(telling(sealed.proportions).ravel().tolist()),
+        predicted=tuple(telling(child.laboratory.proportions(winner, sealed.stimuli, n_draws)).ravel().tolist()),
         baselines={name: tuple(values.tolist()) for name, values in found.items()},
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from flows.engine import task
 from flows.record import Concluded, CrossValidated, ErrorOnTrials, TheoriesMapped, TruthCompared
 from flows.run import Run
 from theories.distance import theory_map
-from theories.score import Estimate, Evidence, UnitScores, log_predictive, paired_difference
-from theories.theory import Theory
+from theories.score import Estimate, UnitScores, log_predictive, paired_difference, squared_errors
+from theories.theory import LAPSE, Theory
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
@@ -68,13 +68,14 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         if run.domain.sequential:
             sample = parts
         told = [name for name in names if name == names[0] or name in run.state.seeds]
-        distance = partial(_distances, run, hidden)
+        corrected = _distances(run, hidden, told, parts, lapse=False)
+        lapsing = [name for name in told if LAPSE in run.theory(name).priors]
         return TruthCompared(
             hidden=hidden.name,
             n_trials=sum(map(len, parts)),
-            corrected=distance(told, parts, lapse=False),
-            uncorrected=distance(told, parts, lapse=True),
-            pool=distance(names, sample, lapse=False),
+            corrected=corrected,
+            uncorrected=corrected | _distances(run, hidden, lapsing, parts, lapse=True),
+            pool=_distances(run, hidden, names, sample, lapse=False),
             sequence=_sequence_statistics(run, hidden, told[0], parts[0], context.rng),
         )
 
@@ -105,6 +106,8 @@ def _distances(
     def proportions(theory: Theory, lapse: bool) -> Array:
         return np.concatenate([run.laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts])
 
+    if not names:
+        return {}
     truth = proportions(hidden, False)
     return {name: float(np.mean((proportions(run.theory(name), lapse) - truth) ** 2)) for name in names}
 
@@ -181,8 +184,10 @@ async def conclude(run: Run) -> Recorded[Concluded]:
         leader = board.leader.theory
         seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
         rivals = [name for name in seeds if name != leader]
-        sealed = [run.trials_of(digest) for digest in opened.record.trials] if opened else []
-        errors = tuple(_errors(run, name, sealed) for name in dict.fromkeys([leader, *seeds]))
+        trials = [run.trials_of(digest) for digest in opened.record.trials] if opened else []
+        compared = dict.fromkeys([leader, *seeds])
+        sealed = {name: _on_sealed(run, name, trials) for name in compared} if trials else {}
+        errors = tuple(_errors(run, name, sealed.get(name)) for name in compared)
         rival, advantage, basis, n_compared = _advantage(run, leader, rivals, sealed)
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
         holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
@@ -206,26 +211,41 @@ async def conclude(run: Run) -> Recorded[Concluded]:
     return await run.step("conclude", work, returns=Concluded, inputs=inputs)
 
 
-def _evidence(run: Run, name: Digest, trials: Sequence[Trials]) -> list[Evidence]:
-    return run.laboratory.evidence(run.theory(name), trials, run.config.theories.draws)
+@dataclass(frozen=True)
+class _OnSealed:
+    """What a theory makes of the sealed answers, experiment by experiment."""
+
+    experiments: tuple[str, ...]
+    squared: tuple[Array, ...]
+    """See `squared_errors`."""
+    declared: tuple[UnitScores, ...]
+    learned: tuple[UnitScores, ...]
+    """With the population that the open answers taught: equal terms for wide ranges."""
 
 
-def _squared(trials: Trials, answer: Array) -> Array:
-    """``(n_trials,)`` squared errors of the last option's share."""
-    return (answer.mean(axis=0)[:, -1] - trials.proportions[:, -1]) ** 2  # type: ignore[no-any-return]
+def _on_sealed(run: Run, name: Digest, trials: Sequence[Trials]) -> _OnSealed:
+    theory, n_draws = run.theory(name), run.config.theories.draws
+    (log_weights,) = learned_weights(run, [theory], n_draws)
+    evidence = run.laboratory.evidence(theory, trials, n_draws)
+    return _OnSealed(
+        tuple(item.experiment for item in trials),
+        tuple(squared_errors(item.probabilities.mean(axis=0), item.trials) for item in evidence),
+        tuple(log_predictive(item) for item in evidence),
+        tuple(log_predictive(item, log_weights) for item in evidence),
+    )
 
 
-def _errors(run: Run, name: Digest, sealed: Sequence[Trials]) -> ErrorOnTrials:
+def _errors(run: Run, name: Digest, sealed: _OnSealed | None) -> ErrorOnTrials:
     """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
     groups: dict[str, list[Array]] = {}
     opened = []
     for experiment in run.state.collected:
         trials = run.trials(experiment)
         predicted = np.asarray(run.state.scores[name, experiment].record.proportions)
-        squared = (predicted - trials.proportions[:, -1]) ** 2
+        squared = squared_errors(predicted.reshape(len(trials.stimuli), -1), trials)
         opened.append(squared.mean())
         groups.setdefault(run.state.designs[experiment].record.archive or experiment, []).append(squared)
-    if not sealed:
+    if sealed is None:
         return ErrorOnTrials(
             theory=name,
             open=float(np.mean(opened)),
@@ -234,13 +254,11 @@ def _errors(run: Run, name: Digest, sealed: Sequence[Trials]) -> ErrorOnTrials:
             all=float(np.mean(opened)),
             sealed_score=None,
         )
-    evidence = _evidence(run, name, sealed)
-    hidden = [_squared(item.trials, item.probabilities) for item in evidence]
-    for item, squared in zip(sealed, hidden, strict=True):
-        if item.experiment in groups:
-            groups[item.experiment].append(squared)
-    flat = np.concatenate(hidden)
-    scores = [log_predictive(item).mean for item in evidence]
+    for experiment, squared in zip(sealed.experiments, sealed.squared, strict=True):
+        if experiment in groups:
+            groups[experiment].append(squared)
+    flat = np.concatenate(sealed.squared)
+    scores = [item.mean for item in sealed.declared]
     return ErrorOnTrials(
         theory=name,
         open=float(np.mean(opened)),
@@ -252,7 +270,7 @@ def _errors(run: Run, name: Digest, sealed: Sequence[Trials]) -> ErrorOnTrials:
 
 
 def _advantage(
-    run: Run, leader: Digest, rivals: Sequence[Digest], sealed: Sequence[Trials]
+    run: Run, leader: Digest, rivals: Sequence[Digest], sealed: Mapping[Digest, _OnSealed]
 ) -> tuple[Digest | None, Estimate | None, str, int]:
     """The published rival that comes closest to the leader on the most trustworthy data there are, and by how much.
 
@@ -264,8 +282,7 @@ def _advantage(
     n_compared = 1
     frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
     if sealed:
-        own = _learned_scores(run, leader, sealed)
-        found = {name: paired_difference(own, _learned_scores(run, name, sealed)) for name in rivals}
+        found = {name: paired_difference(sealed[leader].learned, sealed[name].learned) for name in rivals}
         basis = "sealed trials, populations learned from the open ones"
     elif all(item is not None for item in frozen.values()):
         found = {name: item[0] for name, item in frozen.items() if item is not None}
@@ -280,24 +297,18 @@ def _advantage(
     return closest, found[closest], basis, n_compared
 
 
-def _learned_scores(run: Run, name: Digest, sealed: Sequence[Trials]) -> list[UnitScores]:
-    """Scores of sealed answers with the population that the open answers taught: equal terms for wide ranges."""
-    theory, n_draws = run.theory(name), run.config.theories.draws
-    (log_weights,) = learned_weights(run, [theory], n_draws)
-    return [log_predictive(item, log_weights) for item in _evidence(run, name, sealed)]
-
-
 def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
     folds = [item.record for item in run.state.folds]
     if not folds:
         return ()
+    n_trials = sum(len(fold.rows) for fold in folds)
     observed = np.concatenate([fold.observed for fold in folds])
     predictions = {"leader": np.concatenate([fold.predicted for fold in folds])}
     for name in [name for name in folds[0].baselines if all(name in fold.baselines for fold in folds)]:
         predictions[name] = np.concatenate([fold.baselines[name] for fold in folds])
     lines = []
     for name, predicted in predictions.items():
-        squared = (predicted - observed) ** 2
+        squared = ((predicted - observed) ** 2).reshape(n_trials, -1).mean(axis=1)
         lines.append(
             CrossValidated(
                 name=name,

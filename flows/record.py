@@ -140,6 +140,7 @@ class FoldFinished(Record):
     rows: tuple[int, ...]
     """Sealed trials."""
     observed: tuple[float, ...]
+    """Share of the second option on each; of more than two options all shares of the first trial first, as below."""
     predicted: tuple[float, ...]
     """By the fold's leader."""
     baselines: dict[str, tuple[float, ...]]

@@ -352,16 +352,16 @@ def wilson(share: Array, n: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Shares:
-    """People's share of the last option with its interval, ``(n_trials,)`` each; NaN where nobody answered."""
+    """People's share of one option with its interval, ``(n_trials,)`` each; NaN where nobody answered."""
 
     share: Array
     low: Array
     high: Array
 
     @classmethod
-    def of(cls, trials: Trials) -> Shares:
+    def of(cls, trials: Trials, option: int = -1) -> Shares:
         """Intervals count people, since answers of one person hang together; answers where people cannot be told."""
-        share = np.asarray(trials.proportions[:, -1])
+        share = np.asarray(trials.proportions[:, option])
         counts = trials.counts
         n = counts.sum(axis=(0, 2)) if trials.pooled else (counts.sum(axis=2) > 0).sum(axis=0)
         low, high = wilson(np.nan_to_num(share), n)
@@ -378,7 +378,7 @@ def data_facts(run: Reading) -> dict[str, Any]:
         "pooled": any(item.pooled for item in collected),
         "archive": None,
         "hidden": "",
-        "option": run.domain.options[-1],
+        "guess": guess(sorted({run.trials(name).n_options for name in run.state.collected})),
     }
     people = run.config.participants
     if run.simulated:
@@ -387,6 +387,17 @@ def data_facts(run: Reading) -> dict[str, Any]:
     else:
         facts["archive"] = ARCHIVES[people.archive]
     return facts
+
+
+def guess(numbers: Sequence[int]) -> str:
+    """What somebody without an idea scores, for experiments with these numbers of options."""
+    known = [f"a guess among {n} options gets {fixed(-float(np.log(n)), 3)}" for n in numbers if n != 2]
+    return " and ".join([f"a coin gets {fixed(COIN, 3)}"] * (2 in numbers or not numbers) + known)
+
+
+def last_option(domain: Domain, n_options: int) -> str:
+    """Label of the last of so many options."""
+    return domain.options[n_options - 1] if n_options <= len(domain.options) else f"option {n_options}"
 
 
 def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
@@ -409,8 +420,15 @@ def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
         "parameters": parameters,
         "source": coloured(clean(theory.program.source)),
         "scatter": figures.scatter(run, run.leader),
+        "option": scattered_option(run),
         "standing": next((line for line in run.board.standings if line.theory == run.leader), None),
     }
+
+
+def scattered_option(run: Reading) -> str:
+    """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
+    numbers = {run.trials(name).n_options for name in run.state.collected}
+    return "each option" if max(numbers, default=2) > 2 else last_option(run.domain, 2)
 
 
 def prior_words(prior: Prior) -> str:
@@ -498,6 +516,7 @@ def experiment_facts(run: Reading, figures: Figures, name: str) -> dict[str, Any
     if not chosen.accepted:
         return facts
     design = run.design(chosen)
+    facts["option"] = last_option(run.domain, run.domain.n_options(design.stimuli))
     order = most_informative(design)
     shares = predictions = None
     if plan is not None:
@@ -507,7 +526,8 @@ def experiment_facts(run: Reading, figures: Figures, name: str) -> dict[str, Any
         shares = aligned(run.trials(name), design)
         facts["pairs"] = [PairFound(pair, achieved(run, pair, name)) for pair in chosen.powers]
         if predictions:
-            facts["figure"], facts["n_shown"] = figures.experiment(run, name, shares, predictions)
+            found = figures.experiment(run, name, shares, predictions, facts["option"])
+            facts["figure"], facts["n_shown"] = found
     else:
         facts["pairs"] = [PairFound(pair, None) for pair in chosen.powers]
     for place, row in enumerate(order):
@@ -646,7 +666,7 @@ def error_facts(run: Reading, figures: Figures) -> dict[str, Any]:
         "figure": figures.errors(rows, cross_validated, run.config.baselines) if rows else "",
         "cross_validated": cross_validated,
         "folds": folds,
-        "folds_figure": figures.folds(folds) if folds else "",
+        "folds_figure": figures.folds(folds, scattered_option(run)) if folds else "",
         "truth": truth,
         "truth_rows": [
             (name, truth.corrected[name], truth.uncorrected.get(name)) for name in names if truth is not None
@@ -955,17 +975,22 @@ class Figures:
         return self.draw("Map of the theories", (5.6, 4.2), plot)
 
     def scatter(self, run: Reading, theory: Digest) -> Markup:
-        """Predicted and observed share of the last option on every trial; filled where the prediction came first."""
+        """Predicted and observed shares on every trial; filled where the prediction came first."""
         sets = []
         for name in run.state.collected:
             score = run.state.scores.get((theory, name))
             if score is not None:
-                sets.append((np.asarray(score.record.proportions), Shares.of(run.trials(name)), score.record.learned))
+                trials = run.trials(name)
+                predicted = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
+                sets += [
+                    (predicted[:, option], Shares.of(trials, option), score.record.learned)
+                    for option in range(-predicted.shape[1], 0)
+                ]
         if not sets:
             return Markup("")
 
         def plot(figure: Figure) -> None:
-            axes = _square(figure, run.domain.options[-1])
+            axes = _square(figure, scattered_option(run))
             for first, what in ((True, "predicted before the answers came"), (False, "answers were known")):
                 own = [item for item in sets if (item[2] is not None) == first]
                 if not own:
@@ -982,11 +1007,11 @@ class Figures:
 
         return self.draw(f"Choices against predictions of {run.label(theory).short}", (3.7, 4.1), plot)
 
-    def folds(self, folds: Sequence[Any]) -> Markup:
+    def folds(self, folds: Sequence[Any], option: str) -> Markup:
         """Predicted and observed share on trials that a fold's loop had not seen."""
 
         def plot(figure: Figure) -> None:
-            axes = _square(figure, "")
+            axes = _square(figure, option)
             for number, fold in enumerate(folds):
                 color, marker = SERIES[number % len(SERIES)], ("o", *MARKERS)[number % 6]
                 axes.plot(
@@ -1048,7 +1073,7 @@ class Figures:
         return self.draw("Scores of the theories at the end of every cycle", (4.6, 3.1 + 0.19 * rows), plot)
 
     def experiment(
-        self, run: Reading, name: str, shares: Shares, predictions: Mapping[Digest, Array]
+        self, run: Reading, name: str, shares: Shares, predictions: Mapping[Digest, Array], option: str
     ) -> tuple[Markup, int]:
         """People's share of the last option on every trial, between what the rivals had said."""
         rivals = list(predictions)[:MOST_SERIES]
@@ -1080,7 +1105,7 @@ class Figures:
             axes.set_yticks(y, [f"{row + 1}{'*' if row in random else ''}" for row in rows])
             axes.set_ylim(len(rows) - 0.5, -0.5)
             axes.set_xlim(-0.02, 1.02)
-            axes.set_xlabel(f"share choosing {run.domain.options[-1]}")
+            axes.set_xlabel(f"share choosing {option}")
             axes.set_ylabel("trial")
             figure.legend(loc="outside upper center", ncols=1)
 
@@ -1134,7 +1159,6 @@ def _square(figure: Figure, option: str) -> Axes:
     axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(-0.03, 1.03)
     axes.set_aspect("equal")
-    which = option or "the second option"
-    axes.set_xlabel(f"predicted share choosing {which}")
+    axes.set_xlabel(f"predicted share choosing {option}")
     axes.set_ylabel("observed share")
     return axes

@@ -9,7 +9,7 @@ from flows.run import Run
 from judges.judge import VerdictResolved, resolve
 from theories.errors import TheoryError
 from theories.record import ENGINE, TheoryFailed, TheoryScored, Units
-from theories.score import log_predictive, paired_difference, proportion_error
+from theories.score import log_predictive, paired_difference, proportion_error, telling
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
@@ -49,9 +49,10 @@ async def _score_one(run: Run, name: Digest, experiment: str) -> Recorded[Theory
             n_draws=n_draws,
             declared=Units.of(log_predictive(evidence)),
             learned=learned,
-            proportions=tuple(mean[:, -1].tolist()),
+            proportions=tuple(telling(mean).ravel().tolist()),
             error=error,
             correlation=correlation,
+            n_options=trials.n_options,
         )
 
     inputs = [run.state.theories[name].digest, collected.digest]

@@ -101,10 +101,13 @@ class TheoryScored(Record):
     learned: Units | None
     """With the population frozen in the preregistration; None when the theory had not been preregistered."""
     proportions: tuple[float, ...]
-    """``(n_trials,)`` predicted share of the last option in the declared population."""
+    """``(n_trials,)`` predicted share of the second option in the declared population; of more than two options
+    ``(n_trials * n_options,)``, all those of the first trial first."""
     error: float
     """Mean squared error of these against the people's shares."""
     correlation: float | None
+    n_options: int = 2
+    """Options of each trial."""
 
 
 class TheoryFailed(Record):

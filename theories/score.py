@@ -243,8 +243,25 @@ def skill(score: float, ceiling: float | None, n_options: int = 2) -> float | No
     return float((score - chance) / (ceiling - chance))
 
 
+def telling(shares: Array) -> Array:
+    """Of ``(..., n_options)`` shares those that tell all: of two options the second's, of more every option's."""
+    return shares[..., -1:] if shares.shape[-1] == 2 else shares
+
+
+def squared_errors(predicted: Array, trials: Trials) -> Array:
+    """``(n_answered,)`` squared error of each answered trial's shares, averaged over the options of `telling`.
+
+    Args:
+        predicted: ``(n_trials, n_options)`` shares, or those of `telling` alone.
+        trials: What people answered.
+    """
+    answered = trials.counts.sum(axis=(0, 2)) > 0
+    told = predicted if predicted.shape[-1] == 1 else telling(predicted)
+    return ((told - telling(trials.proportions))[answered] ** 2).mean(axis=-1)  # type: ignore[no-any-return]
+
+
 def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | None]:
-    """Mean squared error and correlation of the second option's proportion over distinct answered trials.
+    """Mean squared error and correlation of proportions over distinct answered trials and the options of `telling`.
 
     Args:
         predicted: ``(n_trials, n_options)`` choice proportions of the declared population.
@@ -254,7 +271,7 @@ def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | N
         Mean squared error, and Pearson's r (None when either side is constant).
     """
     answered = trials.counts.sum(axis=(0, 2)) > 0
-    p, q = predicted[answered, -1], trials.proportions[answered, -1]
-    error = float(np.mean((p - q) ** 2))
+    p, q = telling(predicted[answered]).ravel(), telling(trials.proportions[answered]).ravel()
+    error = float(np.mean(squared_errors(predicted, trials)))
     constant = len(p) < 2 or np.ptp(p) < TINY or np.ptp(q) < TINY
     return error, None if constant else float(np.corrcoef(p, q)[0, 1])

@@ -85,7 +85,7 @@ def scoreboard(
     for theory in order:
         items = own[theory]
         skills = [
-            skill(item.declared.scores.mean, ceilings[item.experiment])
+            skill(item.declared.scores.mean, ceilings[item.experiment], item.n_options)
             for item in items
             if ceilings[item.experiment] is not None
         ]

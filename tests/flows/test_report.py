@@ -31,7 +31,7 @@ from flows.record import (
     FoldFinished,
     LeaderboardLine,
 )
-from flows.report import Shares, clean, coloured, shortened, wilson, write_report
+from flows.report import Shares, clean, coloured, guess, last_option, shortened, wilson, write_report
 from flows.run import read_state, started
 from flows.start import run_study
 from flows.state import RunState, advance
@@ -552,6 +552,25 @@ def test_reading_a_run_does_not_load_prefect() -> None:
     command = "import sys, flows.report; sys.exit('prefect' in sys.modules)"
     root = Path(__file__).resolve().parents[2]
     assert subprocess.run([sys.executable, "-c", command], cwd=root, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([], "a coin gets -0.693"),
+        ([2], "a coin gets -0.693"),
+        ([2, 4], "a coin gets -0.693 and a guess among 4 options gets -1.386"),
+        ([3], "a guess among 3 options gets -1.099"),
+    ],
+)
+def test_what_a_guess_scores_depends_on_the_number_of_options(numbers: list[int], words: str) -> None:
+    assert guess(numbers) == words
+
+
+def test_the_last_of_so_many_options_is_called_by_its_label_if_it_has_one() -> None:
+    assert last_option(DOMAINS["offers"], 3) == "C"
+    assert last_option(DOMAINS["multiattribute"], 2) == "B"
+    assert last_option(DOMAINS["learning"], 4) == "option 4"
 
 
 def test_wilson_interval_matches_the_published_value() -> None:

@@ -25,6 +25,8 @@ from theories.score import (
     paired_difference,
     proportion_error,
     skill,
+    squared_errors,
+    telling,
 )
 
 
@@ -236,6 +238,23 @@ class TestProportionError:
         error, correlation = proportion_error(binary([0.5, 0.75, 0.1]), people)
         assert error == pytest.approx((0.25**2 + 0.25**2) / 2)
         assert correlation == pytest.approx(1.0)
+
+    def test_of_three_options_counts_every_one_by_hand(self):
+        people = trials_of([[[2, 1, 1], [0, 0, 4], [0, 0, 0]]], pooled=True)
+        predicted = np.array([[0.5, 0.0, 0.5], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+        rows = [(0.25**2 + 0.25**2) / 3, (0.2**2 + 0.3**2 + 0.5**2) / 3]
+        assert squared_errors(predicted, people) == pytest.approx(rows)
+        error, correlation = proportion_error(predicted, people)
+        assert error == pytest.approx(np.mean(rows))
+        assert correlation == pytest.approx(
+            np.corrcoef([0.5, 0.0, 0.5, 0.2, 0.3, 0.5], [0.5, 0.25, 0.25, 0.0, 0.0, 1.0])[0, 1]
+        )
+
+    def test_of_two_options_is_that_of_the_second_whether_one_or_both_are_given(self):
+        people = trials_of([[[3, 1], [0, 4]]], pooled=True)
+        both = binary([0.5, 0.75])
+        assert np.array_equal(squared_errors(both, people), (both[:, 1] - [0.25, 1.0]) ** 2)
+        assert np.array_equal(squared_errors(both, people), squared_errors(telling(both), people))
 
     def test_has_no_correlation_when_the_theory_says_the_same_everywhere(self):
         people = trials_of([[[3, 1], [0, 4]]], pooled=True)

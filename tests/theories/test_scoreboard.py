@@ -21,7 +21,7 @@ def units(scores, n_choices=1.0) -> Units:
     return Units.of(UnitScores(scores, np.full(len(scores), n_choices)))
 
 
-def scored(theory, experiment, declared, *, learned=None, error=0.1, correlation=0.5) -> TheoryScored:
+def scored(theory, experiment, declared, *, learned=None, error=0.1, correlation=0.5, n_options=2) -> TheoryScored:
     return TheoryScored(
         theory=theory,
         experiment=experiment,
@@ -33,6 +33,7 @@ def scored(theory, experiment, declared, *, learned=None, error=0.1, correlation
         proportions=(0.5,),
         error=error,
         correlation=correlation,
+        n_options=n_options,
     )
 
 
@@ -106,6 +107,15 @@ def test_skill_averages_experiments_that_have_a_ceiling():
     expected = ((-0.5 - chance) / (-0.4 - chance) + (-0.6 - chance) / (-0.5 - chance)) / 2
     assert board.leader.skill == pytest.approx(expected)
     assert board_of(scored(A, "e", [-0.5, -0.5])).leader.skill is None
+
+
+def test_skill_starts_at_a_guess_among_as_many_options_as_there_are():
+    board = board_of(
+        scored(A, "e", [-math.log(3)], n_options=3),
+        scored(A, "f", [-0.5 * math.log(4)], n_options=4),
+        ceilings={"e": -0.9, "f": 0.0},
+    )
+    assert board.leader.skill == pytest.approx((0 + 0.5) / 2)
 
 
 def test_prequential_scores_come_only_from_frozen_predictions():
