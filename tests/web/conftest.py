@@ -1,86 +1,20 @@
-"""A run's folder with an experiment on the page, and its server on a loopback port."""
+"""A store on the test's own clock, and the page's server on the test's folder."""
 
 from __future__ import annotations
 
-import socket
-import threading
-import time
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import uvicorn
 
-from experiments.domains import DOMAINS
-from experiments.participants.answers import PersonAnswers
+sys.path.insert(0, str(Path(__file__).parent))
+
+from taking_part import served
+
 from experiments.participants.web.app import create_app
-from experiments.participants.web.source import WebParticipants
 from experiments.participants.web.store import Store
-from experiments.participants.web.study import PageSettings
-from experiments.task import Design
-from experiments.testing import preregister
-from traces.digest import digest_of
-from traces.inbox import Inbox
-
-KEY = digest_of("recruitment of people on the page")
-SPACES: dict[str, dict[str, Any]] = {
-    "multiattribute": {},
-    "risky": {},
-    "intertemporal": {},
-    "learning": {"task": "two_step", "n_steps": 6},
-    "offers": {},
-}
-
-
-def open_experiment(
-    folder: Path,
-    domain: str = "risky",
-    *,
-    n_trials: int = 4,
-    repetitions: int = 1,
-    n_participants: int = 3,
-    name: str = "1.1",
-    key: str = KEY,
-    space: dict[str, Any] | None = None,
-    texts: Any = None,
-    **page: Any,
-) -> Design:
-    """Recruit people for a small experiment; returns its design."""
-    task = DOMAINS[domain]
-    settings = SPACES[domain] if space is None else space
-    stimuli = task.candidates(settings, np.random.default_rng(2), n_trials)
-    design = Design(name=name, stimuli=stimuli, repetitions=repetitions, n_participants=n_participants)
-    source = WebParticipants(
-        folder, domain=task, settings=settings, seed=11, page=PageSettings(**{"checks": 1, **page}), texts=texts
-    )
-    source.recruit(preregister(design), design, key)
-    return design
-
-
-def in_inbox(folder: Path) -> list[PersonAnswers]:
-    """What the page has left there."""
-    return [PersonAnswers.from_json(batch.json()) for batch in Inbox(folder / "inbox.sqlite").pending()]
-
-
-@contextmanager
-def served(app: Any) -> Iterator[str]:
-    """Address of a server in a thread of its own."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        deadline = time.monotonic() + 20
-        while not server.started:
-            assert time.monotonic() < deadline, "the server did not start"
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}"
-        server.should_exit = True
-        thread.join(timeout=20)
 
 
 @pytest.fixture

@@ -55,9 +55,10 @@ def public_texts(experiment: Experiment | None, language: str) -> dict[str, Any]
     if experiment is None:
         return made
     part, lines = texts["domains"][experiment.domain], consent_of(experiment, name)
+    stages = part["two_stages"] if has_two_stages(experiment) else []
     before = [] if experiment.task.sequential else texts["instructions"]["after"][:1]
     checks = texts["instructions"]["after"][1:] if experiment.settings.checks else []
-    made["instructions"] = texts["instructions"] | {"paragraphs": [*part["instructions"], *before, *checks]}
+    made["instructions"] = texts["instructions"] | {"paragraphs": [*part["instructions"], *stages, *before, *checks]}
     made["questions"] = [{"text": item["text"], "answers": item["answers"]} for item in part["questions"]]
     made["consent"] = texts["consent"] | {"paragraphs": lines[:-1], "agree": lines[-1], "digest": consent_digest(lines)}
     return made
@@ -134,10 +135,17 @@ def _notices(session: Session, step: Step, texts: Texts) -> list[str]:
     stimuli = experiment.design.stimuli
     if not experiment.task.sequential:
         return []
+    place = float(np.ravel(shown(experiment, step, session.feedback)["state"])[0])
+    if place:
+        return [filled(texts["task"]["here"], place=f"{place:g}")]
     lines = [feedback_words(experiment, texts, session.feedback)]
     if step.row and stimuli["block_start"][step.row]:
         lines.append(texts["task"]["new_game"])
-    if np.asarray(stimuli["stage"]).any():
-        place = float(np.ravel(shown(experiment, step, session.feedback)["state"])[0])
-        lines.append(filled(texts["task"]["here"], place=f"{place:g}") if place else texts["task"]["start"])
+    if has_two_stages(experiment):
+        lines.append(texts["task"]["start"])
     return [line for line in lines if line]
+
+
+def has_two_stages(experiment: Experiment) -> bool:
+    """Whether some choices lead to a place where another one is made."""
+    return bool(np.asarray(experiment.design.stimuli.arrays.get("stage", 0)).any())

@@ -35,7 +35,7 @@
   /** Show a page and let its heading be read. */
   function show(heading, ...children) {
     const title = make("h1", { textContent: heading, tabIndex: -1 });
-    at("main").replaceChildren(title, ...children);
+    at("main").replaceChildren(title, ...children.filter((child) => child !== null));
     document.title = `${heading} · ${texts.page.title}`;
     window.scrollTo(0, 0);
     title.focus({ preventScroll: true });
@@ -188,7 +188,7 @@
         "div", { className: "options", attributes: { role: "group", "aria-labelledby": "question" } }, ...buttons);
       const picture = make("div", { className: "picture card", hidden: !step.picture });
       picture.innerHTML = step.picture; // made by the server from numbers and its own words
-      picture.classList.toggle("four", buttons.length > 2);
+      for (const part of [picture, options]) part.classList.toggle("four", buttons.length > 2);
       picture.classList.toggle("stacked", picture.querySelector("table") !== null);
       picture.setAttribute("role", "group");
       picture.setAttribute("aria-labelledby", "question");

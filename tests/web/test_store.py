@@ -1,0 +1,263 @@
+import json
+import os
+import sqlite3
+import stat
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from taking_part import KEY, in_inbox, open_experiment
+
+from experiments.errors import SourceError
+from experiments.participants.web.store import (
+    COLLECTION_FILE,
+    KEY_FILE,
+    Identifiers,
+    NoPlaceError,
+    NotAskedError,
+    Store,
+    collection_key,
+)
+from experiments.participants.web.study import plan_of
+from traces.digest import digest_of
+from traces.inbox import Inbox
+
+PROLIFIC_ID = "5f3c9e0d1b2a4c6d8e7f9a0b"
+
+
+def begin(store, name="anna", **how):
+    session = store.join(name, consent="c" * 64, language="en", **how)
+    return store.comprehension(session, 0, passed=True)
+
+
+def finish(store, session, response=0):
+    for position in range(session.position, len(plan_of(session.experiment, session.place))):
+        _, _, session = store.answer(session, position, response, 900.0)
+    return session
+
+
+def test_one_person_leaves_one_batch_with_every_answer(store, tmp_path):
+    open_experiment(tmp_path, n_trials=4, repetitions=2)
+    session = finish(store, begin(store), response=1)
+    assert session.status == "completed"
+    inbox = Inbox(tmp_path / "inbox.sqlite")
+    assert [store.deliver(inbox) for _ in range(3)] == [1, 0, 0]
+    (answers,) = in_inbox(tmp_path)
+    plan = plan_of(session.experiment, session.place)
+    assert answers.trial == tuple(step.row for step in plan if step.kind == "trial")
+    assert answers.response == (1,) * 8
+    assert answers.response_time_ms == (900.0,) * 8
+    assert answers.checks == tuple(step.row == 1 for step in plan if step.kind == "check")
+    assert (answers.status, answers.comprehension_attempts, answers.source) == ("completed", 1, "web")
+    assert answers.person == session.person
+    (batch,) = inbox.pending()
+    assert batch.batch_key == f"{KEY}:{session.person}"
+
+
+def test_the_first_answer_to_a_step_stands(store, tmp_path):
+    open_experiment(tmp_path)
+    session = begin(store)
+    assert store.answer(session, 0, 1, 500.0)[0] is True
+    saved, _, after = store.answer(session, 0, 0, 900.0)
+    assert (saved, after.position) == (False, 1)
+    finish(store, session, response=0)
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    assert in_inbox(tmp_path)[0].response[0] == 1
+
+
+def test_what_was_not_asked_is_refused(store, tmp_path):
+    open_experiment(tmp_path)
+    joined = store.join("anna", consent="c" * 64, language="en")
+    with pytest.raises(NotAskedError, match="not asked now"):
+        store.answer(joined, 0, 0, 1.0)  # the comprehension check is not passed yet
+    session = store.comprehension(joined, 0, passed=True)
+    with pytest.raises(NotAskedError, match="the next one is 0"):
+        store.answer(session, 1, 0, 1.0)
+    with pytest.raises(NotAskedError, match="no option 2"):
+        store.answer(session, 0, 2, 1.0)
+    finish(store, session)
+    with pytest.raises(NotAskedError):
+        store.answer(session, len(plan_of(session.experiment, session.place)), 0, 1.0)
+
+
+def test_people_are_let_in_up_to_the_number_wanted_and_those_who_leave_are_replaced(store, tmp_path, clock):
+    open_experiment(tmp_path, n_participants=2, idle_minutes=10)
+    anna, ben = begin(store, "anna"), begin(store, "ben")
+    with pytest.raises(NoPlaceError, match="taken"):
+        begin(store, "carla")
+    store.stop(anna, keep=True)
+    carla = begin(store, "carla")
+    assert {anna.place, ben.place, carla.place} == {0, 1, 2}
+    clock[0] += 601
+    assert store.expire() == 2
+    store.want(KEY, 3)
+    for name in ("dora", "emil", "frida"):
+        finish(store, begin(store, name))
+    with pytest.raises(NoPlaceError):
+        begin(store, "gustav")
+
+
+def test_a_crowd_takes_no_more_places_than_there_are(store, tmp_path):
+    open_experiment(tmp_path, n_participants=5)
+
+    def come(number):
+        try:
+            return begin(store, f"person {number}").place
+        except NoPlaceError:
+            return None
+
+    with ThreadPoolExecutor(16) as pool:
+        places = [place for place in pool.map(come, range(60)) if place is not None]
+    assert sorted(places) == [0, 1, 2, 3, 4]
+
+
+def test_the_same_answer_from_many_threads_is_saved_once(store, tmp_path):
+    open_experiment(tmp_path)
+    session = begin(store)
+    with ThreadPoolExecutor(16) as pool:
+        saved = list(pool.map(lambda response: store.answer(session, 0, response % 2, 1.0)[0], range(32)))
+    assert sum(saved) == 1
+
+
+def test_a_person_with_one_identifier_has_one_session(store, tmp_path):
+    open_experiment(tmp_path)
+    first = begin(store, "phone", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one"))
+    store.answer(first, 0, 1, 5.0)
+    again = store.join(
+        "desktop", consent="d" * 64, language="de", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "two")
+    )
+    assert (again.number, again.position, again.language) == (first.number, 1, "en")
+    assert store.session("desktop").number == store.session("phone").number
+    assert [row.submission for row in store.submissions()] == ["one", "two"]
+    assert {row.code for row in store.submissions()} == {""}
+    code = finish(store, again).code
+    assert {(row.status, row.code) for row in store.submissions()} == {("completed", code)}
+
+
+def test_identifiers_stay_in_the_collection(store, tmp_path):
+    open_experiment(tmp_path)
+    finish(store, begin(store, "x" * 43, identifiers=Identifiers("prolific", PROLIFIC_ID, "study9", "submission9")))
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    (answers,) = in_inbox(tmp_path)
+    assert answers.source == "prolific"
+    inside = json.dumps(answers.to_json())
+    assert all(text not in inside for text in (PROLIFIC_ID, "study9", "submission9"))
+    store.shut()
+    for name in ("inbox.sqlite", "inbox.sqlite-wal", COLLECTION_FILE, f"{COLLECTION_FILE}-wal"):
+        content = (tmp_path / name).read_bytes() if (tmp_path / name).exists() else b""
+        assert (PROLIFIC_ID.encode() in content) == (name == COLLECTION_FILE)
+        assert b"x" * 43 not in content  # the token itself is nowhere
+
+
+def test_pseudonyms_need_the_key_of_the_run(tmp_path):
+    people = []
+    for name in ("a", "b"):
+        open_experiment(tmp_path / name)
+        store = Store(tmp_path / name)
+        people.append(begin(store, "t", identifiers=Identifiers("prolific", PROLIFIC_ID)).person)
+        store.shut()
+        assert stat.S_IMODE(os.stat(tmp_path / name / KEY_FILE).st_mode) == 0o600
+        assert stat.S_IMODE(os.stat(tmp_path / name / COLLECTION_FILE).st_mode) == 0o600
+        assert collection_key(tmp_path / name) == collection_key(tmp_path / name)
+    assert people[0] != people[1]
+
+
+@pytest.mark.parametrize(("wait", "status"), [(11 * 60, "partial"), (0, "timed_out")])
+def test_people_who_stop_answering_or_take_too_long_leave_what_they_answered(store, tmp_path, clock, wait, status):
+    open_experiment(tmp_path, idle_minutes=10, limit_minutes=30)
+    session = begin(store)
+    store.answer(session, 0, 1, 700.0)
+    if status == "timed_out":
+        for position in (1, 2, 3, 4)[: len(plan_of(session.experiment, 0)) - 2]:
+            clock[0] += 9 * 60
+            assert store.expire() == 0
+            store.answer(session, position, 0, 700.0)
+        clock[0] += 9 * 60
+    clock[0] += wait
+    assert store.expire() == 1
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    (answers,) = in_inbox(tmp_path)
+    assert answers.status == status
+    assert len(answers.trial) >= 1
+    with pytest.raises(NotAskedError):
+        store.answer(session, store.session("anna").position, 0, 1.0)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_who_stops_decides_whether_answers_stay(store, tmp_path, keep):
+    open_experiment(tmp_path)
+    session = begin(store)
+    store.answer(session, 0, 1, 700.0)
+    assert store.stop(session, keep=keep).status == "returned"
+    assert store.stop(session, keep=not keep).status == "returned"
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    (answers,) = in_inbox(tmp_path)
+    assert (answers.status, len(answers.trial)) == ("returned", int(keep))
+
+
+def test_the_comprehension_check_ends_the_study_after_too_many_attempts(store, tmp_path):
+    open_experiment(tmp_path, most_attempts=2)
+    session = store.join("anna", consent="c" * 64, language="en")
+    assert store.comprehension(session, 0, passed=False).attempts == 1
+    assert store.comprehension(session, 0, passed=False).attempts == 1  # sent twice, counted once
+    assert store.comprehension(session, 1, passed=False).status == "screened_out"
+    assert store.comprehension(session, 2, passed=True).status == "screened_out"
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    assert [(item.status, item.comprehension_attempts) for item in in_inbox(tmp_path)] == [("screened_out", 2)]
+
+
+def test_previews_are_not_counted_and_are_forgotten(store, tmp_path, clock):
+    open_experiment(tmp_path, n_participants=1)
+    finish(store, begin(store, "anna"))
+    preview = finish(store, begin(store, "boss", preview=True))
+    assert preview.status == "completed"
+    assert store.deliver(Inbox(tmp_path / "inbox.sqlite")) == 1
+    assert store.status()[0]["people"] == {"completed": 1}
+    clock[0] += 100_000
+    store.expire()
+    assert store.session("boss") is None
+    assert store.session("anna") is not None
+
+
+def test_who_withdraws_is_gone_from_storage(store, tmp_path):
+    open_experiment(tmp_path)
+    session = finish(store, begin(store, "anna", identifiers=Identifiers("prolific", PROLIFIC_ID)))
+    assert store.erase(session.person) == 1
+    assert store.erase(session.person) == 0
+    assert store.session("anna") is None
+    with pytest.raises(NotAskedError, match="erased"):
+        store.answer(session, 0, 0, 1.0)
+    store.shut()
+    assert PROLIFIC_ID.encode() not in (tmp_path / COLLECTION_FILE).read_bytes()
+
+
+def test_answers_survive_a_server_that_is_killed(tmp_path):
+    open_experiment(tmp_path)
+    first = Store(tmp_path)
+    session = begin(first)
+    first.answer(session, 0, 1, 5.0)
+    other = Store(tmp_path)  # the first one is never shut
+    assert other.session("anna").position == 1
+    finish(other, other.session("anna"))
+    assert other.deliver(Inbox(tmp_path / "inbox.sqlite")) == 1
+    assert first.session("anna").status == "completed"
+
+
+def test_people_go_to_the_first_experiment_with_a_place(store, tmp_path):
+    open_experiment(tmp_path, name="1.1", n_participants=1)
+    open_experiment(tmp_path, name="1.2", n_participants=1, key=digest_of("second"))
+    assert [begin(store, name).experiment.name for name in ("anna", "ben")] == ["1.1", "1.2"]
+
+
+def test_a_file_that_is_no_collection_is_named(tmp_path):
+    (tmp_path / COLLECTION_FILE).write_bytes(b"not a database at all, but long enough to be one" * 20)
+    with pytest.raises(SourceError, match=COLLECTION_FILE):
+        Store(tmp_path)
+
+
+def test_text_in_identifiers_is_only_text(store, tmp_path):
+    open_experiment(tmp_path)
+    evil = "x'); DROP TABLE session; --"
+    begin(store, evil, identifiers=Identifiers("prolific", evil, evil, evil))
+    assert store.submissions()[0].participant == evil
+    with sqlite3.connect(tmp_path / COLLECTION_FILE) as sql:
+        assert sql.execute("SELECT count(*) FROM session").fetchone() == (1,)

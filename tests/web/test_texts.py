@@ -1,0 +1,104 @@
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import experiments.participants.web as web
+from experiments.domains import DOMAINS
+from experiments.errors import SourceError
+from experiments.participants.web.texts import (
+    consent_digest,
+    option_labels,
+    packaged,
+    read_texts,
+    texts_for,
+    translated,
+    words_of,
+)
+
+FOLDER = Path(web.__file__).parent
+LANGUAGES = sorted(packaged())
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_every_sentence_for_every_domain(language, domain):
+    texts = texts_for(domain)[language]
+    assert set(texts["domains"]) == {domain}
+    n_options = 4 if domain == "offers" else 2
+    assert len(set(option_labels(texts, domain, n_options))) == n_options
+
+
+@pytest.mark.parametrize("language", [name for name in LANGUAGES if name != "en"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_all_words_in_drawings_are_translated(domain, language):
+    task, texts = DOMAINS[domain], texts_for(domain)[language]
+    for stimuli in task.probes(np.random.default_rng(0)):
+        for row in range(len(stimuli)):
+            picture = task.picture(stimuli, row)
+            turned = translated(picture, texts)
+            for before, after in zip(words_of(picture), words_of(turned), strict=True):
+                if re.search(r"[a-z]{2}", before):
+                    assert after != before
+            assert re.sub(r">[^<]*<", "><", turned) == re.sub(r">[^<]*<", "><", picture)
+
+
+def test_a_study_replaces_single_sentences():
+    texts = texts_for("risky", {"en": {"consent": {"heading": "Ours"}, "pictures": {"phrases": [["A", "B"]]}}})
+    assert texts["en"]["consent"]["heading"] == "Ours"
+    assert texts["en"]["consent"]["start"] == packaged()["en"]["consent"]["start"]
+    assert translated("<p>A</p>", texts["en"]) == "<p>B</p>"
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({"en": {"consent": {"haeding": "x"}}}, "unknown key 'haeding'"),
+        ({"en": {"consent": {"heading": 3}}}, "consent.heading: give text"),
+        ({"en": {"consent": {"paragraphs": "x"}}}, "consent.paragraphs: give a list"),
+        ({"fr": {"name": "Français"}}, "the key .* is missing"),
+        ({"../x": {}}, "names no language"),
+        ({"en": {"pictures": {"phrases": [["(", "x"]]}}}, "phrases.0: give a regular expression"),
+        (
+            {"en": {"domains": {"risky": {"questions": [{"text": "t", "answers": ["a"], "right": 1}]}}}},
+            "right: give the place",
+        ),
+    ],
+)
+def test_texts_of_the_wrong_form_are_refused_by_name(own, words):
+    with pytest.raises(SourceError, match=words):
+        texts_for("risky", own)
+
+
+def test_a_file_of_texts_that_is_not_toml_is_named(tmp_path):
+    (tmp_path / "fr.toml").write_text("name = ")
+    with pytest.raises(SourceError, match=r"fr\.toml"):
+        read_texts(tmp_path / "fr.toml")
+
+
+def test_another_consent_text_has_another_digest():
+    assert consent_digest(["a", "b"]) != consent_digest(["a b"])
+
+
+def test_packaged_files_are_the_published_ones():
+    vendor = FOLDER / "page" / "vendor"
+    lines = (vendor / "SHA256SUMS").read_text().splitlines()
+    assert {line.split()[1] for line in lines} == {path.name for path in vendor.iterdir()} - {"SHA256SUMS"}
+    for line in lines:
+        digest, name = line.split()
+        assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == digest
+    # Of dist/index.browser.min.js in jspsych-8.3.0.tgz, as the npm registry publishes it.
+    assert lines[0] == "b58c69e607f2ddbd282f2daec43d882cac18d9e3efdad816215b818d1406d6ce  jspsych-8.3.0.min.js"
+    assert "Joshua R. de Leeuw" in (vendor / "LICENSES.txt").read_text()
+
+
+def test_the_page_names_no_other_address():
+    for path in (FOLDER / "page").glob("*.*"):
+        assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//|@import|url\(", path.read_text(encoding="utf-8"))
+
+
+def test_nothing_on_the_page_is_evaluated():
+    for path in [*(FOLDER / "page").glob("*.js"), *(FOLDER / "page" / "vendor").glob("*.js")]:
+        assert not re.search(r"\beval\(|new Function\b|document\.write\(", path.read_text(encoding="utf-8"))
