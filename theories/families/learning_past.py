@@ -38,11 +38,19 @@ surprise = (mean - (picked * state["value"]).sum(axis=(-2, -1))) * paid * parame
 )
 
 
-def _run(name: str, claim: str, counted: str, unit: str, names: tuple[str, str, str], citation: str) -> Mechanism:
+def _run(
+    name: str,
+    claim: str,
+    counted: str,
+    unit: str,
+    names: tuple[str, str, str],
+    citation: str,
+    breaks: tuple[str, ...] = ("last_reward", "last_choice"),
+) -> Mechanism:
     """Staying with an option until something has happened on it so many times in a row.
 
     Args:
-        name, claim, citation: Of the mechanism.
+        name, claim, citation, breaks: Of the mechanism.
         counted: Truth value that a pick counts, from ``reward``; the others end the run, as does another pick.
         unit: What is counted.
         names: Of the parameters: the number, the pull until then, and the push away then.
@@ -67,6 +75,7 @@ def _run(name: str, claim: str, counted: str, unit: str, names: tuple[str, str, 
         f'run = picked * ((state["{name}"] + 1.0) * counts[..., None, None])\n'
         f'state["{name}"] = run + (1 - here)[..., None] * state["{name}"]\n'
         f'state["{name}, held"] = picked + (1 - here)[..., None] * state["{name}, held"]',
+        breaks=breaks,
     )
 
 
@@ -94,6 +103,7 @@ RUNS = (
         "picks",
         ("stamina", "stamina_loyalty", "weariness"),
         "McAlister (1982), Journal of Consumer Research 9(2), 141-150 (satiation and variety seeking).",
+        breaks=("last_choice",),
     ),
 )
 
@@ -128,6 +138,7 @@ LAST_PICKS = Mechanism(
     citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
     start=f'state["picks"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
     learn=_kept("picks", "picked"),
+    breaks=("last_choice",),
 )
 LAST_OUTCOMES = Mechanism(
     "habit",
@@ -139,6 +150,7 @@ LAST_OUTCOMES = Mechanism(
     citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
     start=f'state["results"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
     learn=_kept("results", "picked * (xp.where(reward > 0, 1.0, -1.0) * paid)[..., None, None]"),
+    breaks=("last_reward", "last_choice"),
 )
 MEMORIES = [
     f"{last}_{place}_{before}" for last in ("lost", "won") for place in ("other", "same") for before in ("lost", "won")
@@ -171,6 +183,7 @@ now = (number[..., None] == xp.arange({len(MEMORIES)})) * 1.0
 state["memory"] = here[..., None] * now[..., None, :] + (1 - here)[..., None] * state["memory"]
 state["remembered"] = picked + (1 - here)[..., None] * state["remembered"]
 """,
+    breaks=("last_reward", "last_choice"),
 )
 RATES = (FEW_LAST,)
 HABITS = (*RUNS, LAST_PICKS, LAST_OUTCOMES, LAST_TWO)
