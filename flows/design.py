@@ -350,7 +350,8 @@ def _choose(
 
         def moves(stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
             moved, origin = domain.moves(run.config.space, stimuli, step)
-            kept = np.flatnonzero(~are_forbidden(run.domain, moved, settings.forbidden)) if len(moved) else []
+            forbidden = are_forbidden(run.domain, moved, settings.forbidden)
+            kept = np.flatnonzero(~forbidden)
             return moved.take(kept), origin[kept]
 
         chosen, _ = refine_trials(
