@@ -557,10 +557,10 @@ def test_reading_a_run_does_not_load_prefect() -> None:
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ([], "a coin gets -0.693"),
-        ([2], "a coin gets -0.693"),
-        ([2, 4], "a coin gets -0.693 and a guess among 4 options gets -1.386"),
-        ([3], "a guess among 3 options gets -1.099"),
+        ([], "a coin gets \N{MINUS SIGN}0.693"),
+        ([2], "a coin gets \N{MINUS SIGN}0.693"),
+        ([2, 4], "a coin gets \N{MINUS SIGN}0.693 and a guess among 4 options gets \N{MINUS SIGN}1.386"),
+        ([3], "a guess among 3 options gets \N{MINUS SIGN}1.099"),
     ],
 )
 def test_what_a_guess_scores_depends_on_the_number_of_options(numbers: list[int], words: str) -> None:
