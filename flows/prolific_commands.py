@@ -155,7 +155,7 @@ def rehearse(
 ) -> None:
     """Play a plan through against a stand-in for the service on this machine; needs no token and costs nothing.
 
-    Exit status 1 if a promise broke. In Python: `experiments.participants.prolific.rehearsal.rehearse(plan, limit, ...)`.
+    Exit status 1 if a promise broke. In Python: `experiments.participants.prolific.rehearsal.rehearse(...)`.
     """
     from tempfile import TemporaryDirectory
 

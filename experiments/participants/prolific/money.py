@@ -28,7 +28,7 @@ class Money:
         Raises:
             PlanError: It is not such a number, is negative, or has fractions of a cent.
         """
-        if not re.fullmatch(r"\d{1,9}(\.\d{1,2})?", text):
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,2})?", text):
             raise PlanError(f"{text!r} is no amount of money; write pounds or dollars with a point, such as 12.50.")
         return cls(int(Decimal(text) * 100), currency)
 

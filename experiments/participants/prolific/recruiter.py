@@ -335,8 +335,9 @@ def _places(account: Account, now_s: float) -> list[Action]:
         return [Stop()] if account.state in ("ACTIVE", "PAUSED") else []
     n_good, busy = len(_good(account)), len(_busy(account))
     free = max(0, account.places - account.taken)
-    ours = sum(entry.state not in _UNPAID | {"SCREENED OUT"} for entry in account.submissions)
-    # The list can lag behind the count of places: who is not listed yet is taking part.
+    ours = sum(entry.state not in _UNPAID for entry in account.submissions)
+    # The list can lag behind the count of places: who is not listed yet is taking part. People who ran out of time or
+    # were screened out may or may not hold a place; they are counted, or nobody would come in their stead.
     unseen = max(0, account.taken - ours)
     missing = account.plan.settings.people - n_good - busy - unseen
     affordable = (account.limit - at_most(account, 0, now_s)) // account.plan.person_cost - unseen

@@ -1,0 +1,126 @@
+"""Money, the draft that is sent, and the word that is needed before it is."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.participants.prolific.errors import BudgetError, PlanError
+from experiments.participants.prolific.money import Fee, Money
+from experiments.participants.prolific.plan import Confirmation, Settings, confirm, load_settings, make_plan
+
+SETTINGS = {
+    "experiment": "pilot",
+    "title": "Choices",
+    "description": "You choose.",
+    "url": "https://lab.example/study/",
+    "people": 50,
+    "minutes": 10,
+    "reward": "1.50",
+}
+
+
+def test_amounts_are_read_and_written_in_pounds_and_held_in_pence():
+    assert [Money.parse(text).minor for text in ("1", "1.5", "1.05", "0.29", "4.10")] == [100, 150, 105, 29, 410]
+    assert [Money(minor).major for minor in (5, 29, 100, 405)] == ["0.05", "0.29", "1.00", "4.05"]
+
+
+@given(st.integers(0, 10**8))
+def test_an_amount_reads_back_as_it_was_written(minor):
+    assert Money.parse(Money(minor).major).minor == minor
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1,50", "1.505", "1e3", "NaN", "£2", " 1", "٣"])
+def test_what_is_no_amount_is_refused(text):
+    with pytest.raises(PlanError, match="no amount"):
+        Money.parse(text)
+
+
+def test_two_currencies_are_never_added():
+    with pytest.raises(PlanError, match="two currencies"):
+        Money(1, "GBP") + Money(1, "USD")
+
+
+def test_the_fee_is_the_services_share_and_the_tax_on_it_rounded_up():
+    # 1.50 and 42.8% of it, 0.642, and 20% of that, 0.1284: 2.2704.
+    assert Fee(Decimal("42.8"), Decimal(20)).cost(Money(150)) == Money(228)
+    assert Fee(Decimal("33.3"), Decimal(0)).cost(Money(100)) == Money(134)
+
+
+@given(st.lists(st.integers(1, 10**5), min_size=1, max_size=30))
+def test_costs_of_parts_are_never_less_than_the_cost_of_their_sum(parts):
+    fee = Fee()
+    each = sum(fee.cost(Money(part)).minor for part in parts)
+    whole = fee.cost(Money(sum(parts))).minor
+    assert whole <= each < whole + len(parts)
+
+
+def test_the_draft_asks_for_the_reward_in_pence_and_names_the_three_placeholders():
+    plan = make_plan(Settings(**SETTINGS), key="ab" * 12)
+    draft = plan.draft()
+    assert draft["reward"] == 150
+    assert draft["total_available_places"] == 50
+    assert draft["internal_name"].endswith(f"[{'ab' * 12}]")
+    for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"):
+        assert f"{name}={{{{%{name}%}}}}" in draft["external_study_url"]
+    codes = [entry["code"] for entry in draft["completion_codes"]]
+    assert len(set(codes)) == len(codes)
+    assert "AUTOMATICALLY_APPROVE" not in str(draft)
+
+
+def test_people_of_earlier_studies_are_kept_out():
+    plan = make_plan(Settings(**SETTINGS), earlier=("aaa", "bbb"))
+    assert {"filter_id": "previous_studies_blocklist", "selected_values": ["aaa", "bbb"]} in plan.draft()["filters"]
+
+
+def test_the_total_is_what_everybody_costs_at_most():
+    settings = Settings(**SETTINGS, most_bonus="0.50", screen_out_reward="0.20", most_screened_out=5)
+    fee = Fee()
+    expected = 50 * (fee.cost(Money(150)).minor + fee.cost(Money(50)).minor) + 5 * fee.cost(Money(20)).minor
+    assert make_plan(settings).total_cost == Money(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"reward": "0.50"}, "less than 6.00 GBP an hour"),
+        ({"url": "http://lab.example"}, "https"),
+        ({"reward": "1,50"}, "no amount"),
+        ({"peple": 3}, "peple"),
+        ({"screen_out_reward": "0.20"}, "given together"),
+        ({"service_percent": "428"}, "no percentage"),
+    ],
+)
+def test_settings_that_cannot_be_carried_out_are_refused_by_name(tmp_path, change, words):
+    lines = (f"{name} = {value!r}".replace("'", '"') for name, value in (SETTINGS | change).items())
+    (tmp_path / "plan.toml").write_text("\n".join(lines))
+    with pytest.raises(PlanError, match=words):
+        load_settings(tmp_path / "plan.toml")
+
+
+class TestConfirmation:
+    plan = make_plan(Settings(**SETTINGS))
+
+    def test_the_name_typed_again_confirms(self):
+        assert confirm(self.plan, self.plan.total_cost, typed_name="pilot").limit == self.plan.total_cost
+
+    def test_the_exact_cost_typed_again_confirms(self):
+        assert confirm(self.plan, Money(10**6), typed_cost=self.plan.total_cost).plan is self.plan
+
+    @pytest.mark.parametrize("name", ["", "Pilot", "yes", "pilot "])
+    def test_anything_else_does_not(self, name):
+        with pytest.raises(BudgetError, match="type the name 'pilot'"):
+            confirm(self.plan, self.plan.total_cost, typed_name=name)
+
+    def test_another_cost_does_not(self):
+        with pytest.raises(BudgetError, match="costs up to"):
+            confirm(self.plan, Money(10**6), typed_cost=Money(1))
+
+    def test_a_plan_that_could_cost_more_than_the_limit_is_not_confirmed(self):
+        with pytest.raises(BudgetError, match="more than the limit"):
+            confirm(self.plan, self.plan.total_cost - Money(1), typed_name="pilot")
+
+    def test_nothing_else_makes_a_confirmation(self):
+        with pytest.raises(BudgetError, match="without a confirmation"):
+            Confirmation(self.plan, Money(10**6))
