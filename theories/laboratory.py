@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from experiments.participants.simulated import as_trials
 from experiments.task import Domain, Stimuli, Trials
@@ -24,7 +25,7 @@ from theories.errors import TheoryError
 from theories.evaluate import Evaluated, evaluate
 from theories.grammar import Composition, Grammar
 from theories.sandbox.client import Limits, Sandbox
-from theories.score import Evidence, log_predictive
+from theories.score import Evidence
 from theories.theory import Theory, TheoryProgram, read_program
 from theories.view import View
 from traces.digest import Digest
@@ -181,11 +182,14 @@ class Laboratory:
             ``(n_theories, n_people, n_theories)`` log predictive probability of each person's answers, nats.
         """
         simulated = self.simulate(theories, stimuli, n_people, rng, log_weights=log_weights, repetitions=repetitions)
-        found = []
-        for index, theory in enumerate(theories):
-            evidence = self.evidence(theory, simulated, len(log_weights[index]))
-            found.append([log_predictive(item, log_weights[index]).log_predictive for item in evidence])
-        return np.moveaxis(np.array(found), 0, -1)
+
+        def one(index: int) -> Array:
+            theory, weights = theories[index], log_weights[index]
+            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in simulated]) as view:
+                log_p = view.log_likelihood(theory.population(len(weights)), simulated)
+            return np.asarray(logsumexp(log_p + weights[:, None], axis=0)).reshape(len(theories), n_people)
+
+        return np.stack(self._map(one, range(len(theories))), axis=-1)
 
     def evaluate(
         self,
