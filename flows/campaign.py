@@ -11,11 +11,13 @@ from experiments.task import identities
 from flows.collect import Waiting
 from flows.conclude import conclude, open_sealed
 from flows.config import CampaignConfig
+from flows.confirm import confirm
 from flows.cycle import run_cycle
 from flows.engine import flow, task
 from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
 from flows.run import Run, archive_trials, begin, create_run, has_run, open_run
+from flows.sensitivity import compare_exclusions
 from theories.evaluate import Evaluated
 from theories.score import telling
 from traces.digest import Digest
@@ -40,6 +42,12 @@ async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
         if closed.record.stop:
             run.progress.note(f"stopped: {closed.record.stop}")
             break
+    confirmed = await confirm(run)
+    if isinstance(confirmed, Waiting):
+        write_head(run.folder)
+        run.progress.finish(confirmed.text)
+        return confirmed
+    await compare_exclusions(run)
     await open_sealed(run)
     for fold in range(settings.validation.folds):
         await run_fold(run, fold)
@@ -62,7 +70,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
         rows = fold_rows(identities(run.domain, trials.stimuli), n_folds, settings.seed)[fold]
         value = settings.model_dump(mode="json")
         value |= {"name": f"{settings.name[:50]}-fold-{fold + 1}", "seed": settings.seed * 1000 + fold + 1}
-        value["validation"] |= {"folds": 0, "sealed_share": 0.0, "fold": fold}
+        value["validation"] |= {"folds": 0, "sealed_share": 0.0}
         own, place = CampaignConfig.model_validate(value), run.folder / folder
         if has_run(place):
             child = open_run(place, data=run.data, n_workers=run.n_workers)

@@ -327,8 +327,6 @@ class ValidationConfig(_Section):
     """Archival: share of distinct trials that are sealed until the verdict."""
     folds: int = Field(0, ge=0)
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
-    fold: int = Field(-1, ge=-1)
-    """Set by the laboratory in the runs of single folds."""
 
     @field_validator("folds")
     @classmethod
@@ -369,7 +367,8 @@ class CampaignConfig(_Section):
         """Whether answers arrive person by person, so that people can be waited for, excluded and withdraw."""
         people = self.participants
         if people.source in ("simulated", "archival"):
-            return bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
+            singly = bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
+            return singly and people.source == "simulated"
         return True
 
     @model_validator(mode="after")

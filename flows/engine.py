@@ -79,11 +79,6 @@ def task(*, name: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coro
     return _decorator("task", name)
 
 
-def current_engine() -> EngineName:
-    """The engine that carries the code that asks."""
-    return _engine.get()
-
-
 def _decorator(
     kind: Literal["flow", "task"], name: str
 ) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:

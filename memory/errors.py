@@ -1,6 +1,6 @@
 """Errors of memory.
 
-LessonError  a lesson without evidence, or one that cannot be read
+LessonError  a lesson without evidence
 """
 
 

@@ -1,13 +1,10 @@
-"""Lessons as text, each with the records that support it. The library is a fold over traces and can be rebuilt."""
+"""Lessons as text, each with the records that support it. The library is a fold over the trace."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
-
-from pydantic import ValidationError
 
 from memory.errors import LessonError
 from traces.digest import Digest
@@ -51,27 +48,6 @@ class Library:
         ]
         scored.sort(key=lambda entry: (-entry[0], -entry[1]))
         return [item for overlap, _, item in scored if overlap > 0][:most]
-
-
-def rebuild(lessons: Iterable[tuple[Digest, Mapping[str, object]]]) -> Library:
-    """The library from the bodies of recorded lessons, in journal order.
-
-    Raises:
-        LessonError: A body is no lesson; the message names the record and the field.
-    """
-    library = Library()
-    for digest, body in lessons:
-        try:
-            pitfall = Pitfall.model_validate(body)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise LessonError(
-                f"the lesson {digest[:8]} cannot be read: {place}: {first['msg']}. "
-                "Read it with the version of the class that wrote it."
-            ) from error
-        library = library.with_pitfall(digest, pitfall)
-    return library
 
 
 def _words(text: str) -> set[str]:
