@@ -122,13 +122,15 @@ class PersonExcluded(Record):
 
 
 class CollectionClosed(Record):
-    """Collection ended before the planned people had completed: a deviation from the preregistration."""
+    """Collection ended before all planned people had completed."""
 
     kind: Literal["collection_closed"] = "collection_closed"
     version: Literal[1] = 1
     experiment: str
     n_completed: int
     n_planned: int
+    preregistered: bool
+    """Whether a stopping rule said so; a deviation from the preregistration otherwise."""
     reason: str
 
 

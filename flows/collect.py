@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from experiments.design import design_from_json
 from experiments.errors import SourceError, TrialsError
 from experiments.participants.answers import PersonAnswers
-from experiments.participants.table import check_answers, get_answers, get_trials, put_answers, put_table
+from experiments.participants.source import Recruitment
+from experiments.participants.table import (
+    check_answers,
+    get_answers,
+    get_trials,
+    put_answers,
+    put_table,
+    trials_of_people,
+)
 from experiments.participants.web.source import WebParticipants
 from experiments.participants.web.study import Experiment
 from experiments.participants.web.view import consent_of
@@ -27,11 +37,12 @@ from experiments.record import (
     Recruited,
     TrialsCollected,
 )
+from experiments.stopping import StoppingPlan, decide
 from experiments.task import Design, Trials
 from flows.engine import task
 from flows.run import Run
 from flows.state import RunState
-from theories.score import noise_ceiling
+from theories.score import log_predictive, noise_ceiling
 from traces.digest import Digest, digest_of
 from traces.inbox import Batch
 from traces.record import Tombstone
@@ -88,8 +99,11 @@ async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Reco
     return found
 
 
-def standing(run: Run, cycle: int, number: int) -> Asked | None:
-    """What was asked in this place already: it stays asked, whatever became of the evidence for asking it."""
+def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> Asked | None:
+    """What was asked in this place already: it stays asked, whatever became of the evidence for asking it.
+
+    The place is the ``number`` of an experiment in its cycle, or the name of an experiment.
+    """
     if not run.config.by_person:
         return None
     for item in run.trace.records(Recruited):
@@ -99,7 +113,7 @@ def standing(run: Run, cycle: int, number: int) -> Asked | None:
         frozen = run.trace.journal.find_record(event.inputs[0])
         assert frozen is not None
         chosen = run.trace.get(frozen.inputs[0], DesignChosen)
-        if (chosen.cycle, chosen.number) == (cycle, number):
+        if chosen.experiment == experiment if experiment else (chosen.cycle, chosen.number) == (cycle, number):
             asked = Asked(Recorded(plan, event.inputs[0]), item)
             for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
                 run.recall(known)
@@ -166,11 +180,14 @@ async def collect_people(
         n_arrived=len(people),
         n_planned=design.n_participants,
     )
+    kept = _kept(run, plan, people)
     if not tables and closed is None and waiting.n_completed < waiting.n_planned:
-        return waiting
+        closed = stop_early(run, plan, waiting, kept)
+        if closed is None:
+            return waiting
     if closed is not None:
         run.recall(closed)
-    kept = _kept(run, plan, people)
+        run.source.close(Recruitment(_key(run, asked), name, design.n_participants))
     if len(kept) < 2:
         return waiting
     kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
@@ -246,15 +263,59 @@ def answers_of(trace: Trace, experiment: str) -> list[Recorded[AnswersArrived]]:
     ]
 
 
-def close_collection(run: Run, waiting: Waiting, reason: str) -> Recorded[CollectionClosed]:
-    """Go on with the people who have answered, fewer than planned; noted as a deviation from the preregistration."""
+def close_collection(
+    run: Run, waiting: Waiting, reason: str, *, preregistered: bool = False
+) -> Recorded[CollectionClosed]:
+    """Go on with the people who have answered, fewer than planned."""
     return run.trace.record(
         CollectionClosed(
-            experiment=waiting.experiment, n_completed=waiting.n_completed, n_planned=waiting.n_planned, reason=reason
+            experiment=waiting.experiment,
+            n_completed=waiting.n_completed,
+            n_planned=waiting.n_planned,
+            preregistered=preregistered,
+            reason=reason,
         ),
         name="close_collection",
         position={"experiment": waiting.experiment},
     )
+
+
+def stop_early(
+    run: Run, plan: Recorded[Preregistration], waiting: Waiting, kept: Sequence[Recorded[AnswersArrived]]
+) -> Recorded[CollectionClosed] | None:
+    """End a collection whose preregistered Bayes factor was reached at a look, before everybody planned had answered.
+
+    Args:
+        run: The campaign.
+        plan: What was frozen.
+        waiting: How far collection is.
+        kept: People whose answers count, in order of arrival.
+    """
+    chosen = run.state.designs[waiting.experiment].record
+    rivals = [name for name in chosen.rivals if name in plan.record.rivals]
+    if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
+        return None
+    design = _design(run, plan.record)
+    people = [get_answers(run.trace.artifacts, item.record.answers) for item in kept]
+    trials = trials_of_people(design, people, run.domain.n_options(design.stimuli))
+    frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
+    columns = []
+    for name in rivals:
+        (evidence,) = run.laboratory.evidence(run.theory(name), [trials], plan.record.n_draws)
+        columns.append(log_predictive(evidence, frozen[f"{name}:log_weights"]).log_predictive)
+    ties = [
+        (rivals.index(pair.first), rivals.index(pair.second))
+        for pair in chosen.powers
+        if not pair.separable and {pair.first, pair.second} <= set(rivals)
+    ]
+    found = decide(StoppingPlan(chosen.looks, chosen.bayes_factor), np.stack(columns, axis=1), ties=ties)
+    if found.winner is None:
+        return None
+    reason = (
+        f"at the look after {found.n_participants} people {run.state.name(rivals[found.winner])} had a Bayes factor of "
+        f"at least {chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
+    )
+    return close_collection(run, waiting, reason, preregistered=True)
 
 
 def waiting_in(state: RunState) -> Waiting | None:

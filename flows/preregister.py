@@ -16,6 +16,8 @@ from flows.run import Run
 from traces.step import Recorded, StepContext
 
 Array = NDArray[Any]
+CONFIRMATION = "confirmation"
+"""Name of the experiment that tests the winner's own predictions."""
 
 
 @task(name="preregister")
@@ -60,11 +62,25 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         n_participants=plan.n_participants,
         exclusion_rules=tuple(rule.words for rule in run.config.exclusions.rules) if run.config.by_person else (),
         powers=chosen.powers,
-        analysis=(
-            "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
-            "over the population of parameters frozen here; this decides what counts as a test. Its declared "
-            "population is scored beside it and ranks the theories for the search. Theories closer than two paired "
-            "standard errors, clustered by participant, are tied."
-        ),
-        stopping_rule=f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
+        analysis=ANALYSIS
+        + (confirmation_text(*map(run.state.name, chosen.rivals)) if chosen.experiment == CONFIRMATION else ""),
+        stopping_rule=chosen.stopping
+        or f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
+    )
+
+
+ANALYSIS = (
+    "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
+    "over the population of parameters frozen here; this decides what counts as a test. Its declared "
+    "population is scored beside it and ranks the theories for the search. Theories closer than two paired "
+    "standard errors, clustered by participant, are tied."
+)
+"""How answers decide between theories."""
+
+
+def confirmation_text(winner: str, rival: str) -> str:
+    """What counts as a confirmation."""
+    return (
+        f" This is a confirmation of {winner}: it is confirmed if the 95% interval of its advantage over {rival}, in "
+        "nats per choice under the populations frozen here, lies above 0, refuted if it lies below 0, and else open."
     )

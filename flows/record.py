@@ -160,6 +160,49 @@ class CrossValidated(Record):
     """Over trials."""
 
 
+class ConfirmationFinished(Record):
+    """What a preregistered test of the winner's own predictions on new people said."""
+
+    kind: Literal["confirmation_finished"] = "confirmation_finished"
+    version: Literal[1] = 1
+    winner: Digest
+    rival: Digest
+    """The best theory that predicted otherwise."""
+    outcome: Literal["confirmed", "refuted", "inconclusive"]
+    advantage: float | None
+    """Of the winner over the rival in nats per choice, on predictions frozen before anybody was asked."""
+    advantage_error: float | None
+    interval: tuple[float, float] | None
+    """95% interval."""
+    n_participants: int
+    text: str
+
+
+class ExclusionSensitivity(Record):
+    """How the leader stands with the preregistered exclusions and without them."""
+
+    kind: Literal["exclusion_sensitivity"] = "exclusion_sensitivity"
+    version: Literal[1] = 1
+    experiments: tuple[str, ...]
+    """Those in which somebody was excluded."""
+    n_excluded: int
+    """People who come back without the rules: who answered something, did not take it back and came once."""
+    leader: Digest
+    leader_without: Digest
+    """The theory with the best score on everybody's answers."""
+    rival: Digest
+    """The second best with the exclusions."""
+    advantage: float
+    """Of the leader over the rival, declared populations, nats per choice, averaged over experiments."""
+    interval: tuple[float, float]
+    """95% interval."""
+    advantage_without: float
+    interval_without: tuple[float, float]
+    scores: dict[Digest, float]
+    """Nats per choice by theory."""
+    scores_without: dict[Digest, float]
+
+
 class Concluded(Record):
     """The verdict."""
 
@@ -191,6 +234,8 @@ RECORD_TYPES: RecordTypes = {
         CampaignStarted,
         CycleClosed,
         Concluded,
+        ConfirmationFinished,
+        ExclusionSensitivity,
         TruthCompared,
         TheoriesMapped,
         FoldFinished,

@@ -19,7 +19,16 @@ from experiments.record import (
     TrialsCollected,
 )
 from flows.config import CampaignConfig
-from flows.record import CampaignStarted, Concluded, CycleClosed, FoldFinished, TheoriesMapped, TruthCompared
+from flows.record import (
+    CampaignStarted,
+    Concluded,
+    ConfirmationFinished,
+    CycleClosed,
+    ExclusionSensitivity,
+    FoldFinished,
+    TheoriesMapped,
+    TruthCompared,
+)
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
 from memory.library import Library, Pitfall
@@ -81,6 +90,8 @@ class RunState:
     twins: Mapping[Digest, tuple[Digest, ...]] = field(default_factory=dict)
     """For a theory the simpler ones that predict the same."""
     folds: tuple[Recorded[FoldFinished], ...] = ()
+    confirmation: Recorded[ConfirmationFinished] | None = None
+    sensitivity: Recorded[ExclusionSensitivity] | None = None
     concluded: Recorded[Concluded] | None = None
 
     def name(self, theory: Digest) -> str:
@@ -177,6 +188,10 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, truth=item)
         case FoldFinished():
             return replace(state, folds=(*state.folds, item))
+        case ConfirmationFinished():
+            return replace(state, confirmation=item)
+        case ExclusionSensitivity():
+            return replace(state, sensitivity=item)
         case Concluded():
             return replace(state, concluded=item)
         case _:

@@ -1,0 +1,189 @@
+"""Stage: a last, preregistered test of what the winner alone predicts, on new people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.design import design_to_json
+from experiments.power import PowerTable, power_of_people, recovery_power
+from experiments.record import DesignChosen, PairPower
+from experiments.task import Design, Stimuli, identities
+from flows.collect import Asked, Waiting, collect, recruit, standing
+from flows.design import DESIGN_DRAWS, DISTINCT, distance, learned_weights
+from flows.engine import task
+from flows.preregister import CONFIRMATION, preregister
+from flows.record import ConfirmationFinished
+from flows.run import Run
+from flows.score import score
+from theories.score import paired_difference
+from traces.digest import Digest
+from traces.step import Recorded, StepContext
+
+Array = NDArray[Any]
+SIMULATED = 64
+"""People per theory where answers depend on earlier ones."""
+
+
+@task(name="confirm")
+async def confirm(run: Run) -> Recorded[ConfirmationFinished] | Waiting | None:
+    """Ask new people the trials on which the winner and its best rival differ most, and say what came out.
+
+    Returns:
+        The outcome, what is waited for, or None where the study asks for no confirmation.
+    """
+    if not run.config.confirmation.participants:
+        return None
+    cycle = len(run.state.cycles) + 1
+    asked = standing(run, cycle, experiment=CONFIRMATION)
+    if asked is None:
+        chosen = await choose(run, cycle)
+        plan = await preregister(run, cycle, chosen)
+        asked = Asked(plan, await recruit(run, cycle, plan))
+    collected = await collect(run, cycle, asked.plan, asked.recruited)
+    if isinstance(collected, Waiting):
+        return collected
+    leader, rival = run.state.designs[CONFIRMATION].record.rivals
+    await score(run, cycle, [name for name in run.state.theories if name in {*run.state.pool, leader, rival}])
+    return finish(run, leader, rival)
+
+
+def winner_and_rival(run: Run) -> tuple[Digest, Digest]:
+    """The leader, and the best theory that differs from it in what it predicts; the second best if none does."""
+    ranked = [line.theory for line in run.state.board().standings]
+    others = [name for name in ranked[1:] if distance(run, ranked[0], name) >= DISTINCT]
+    return ranked[0], (others or ranked[1:])[0]
+
+
+async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
+    """Choose the trials on which winner and rival, as the data have taught them, differ most."""
+    leader, rival = winner_and_rival(run)
+    run.progress.stage(cycle, "confirm", f"{run.state.name(leader)} against {run.state.name(rival)}")
+    inputs = [run.state.pool[name].digest for name in (leader, rival)]
+    inputs += [run.state.scores[name, item].digest for name in (leader, rival) for item in run.state.collected]
+    return await run.step(
+        "choose_confirmation",
+        lambda context: choose_trials(run, context, cycle, leader, rival),
+        returns=DesignChosen,
+        inputs=inputs,
+        position={"cycle": cycle},
+    )
+
+
+def choose_trials(run: Run, context: StepContext, cycle: int, leader: Digest, rival: Digest) -> DesignChosen:
+    """The step's work: candidates, differences, power by simulated recovery."""
+    settings = run.config.confirmation
+    theories = [run.theory(leader), run.theory(rival)]
+    weights = learned_weights(run, theories, DESIGN_DRAWS)
+    offers = run.source.offers(context.rng, run.config.design.candidates)
+    repetitions = 1 if run.domain.sequential else settings.repetitions
+    table: PowerTable
+    if run.domain.sequential or any(theory.learns for theory in theories):
+        found = []
+        for offer in offers:
+            stimuli = offer.stimuli
+            if not run.domain.sequential:
+                answers = run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)
+                stimuli = stimuli.take(most_different(run, stimuli, [own[0] for own in answers], weights))
+            people = run.laboratory.scores_of_simulated_people(
+                theories, weights, stimuli, context.rng, repetitions=repetitions, n_people=SIMULATED
+            )
+            gain = float((people[0, :, 0] - people[0, :, 1]).mean() + (people[1, :, 1] - people[1, :, 0]).mean())
+            found.append((gain, stimuli, people))
+        _, stimuli, people = max(found, key=lambda item: item[0])
+        table = power_of_people(people, settings.participants, context.rng, n_simulations=200)
+    else:
+        (offer,) = offers
+        answers = [own[0] for own in run.laboratory.answers_of(theories, [offer.stimuli], DESIGN_DRAWS)]
+        rows = most_different(run, offer.stimuli, answers, weights)
+        stimuli = offer.stimuli.take(rows)
+        chosen = [own[:, rows] for own in answers]
+        table = recovery_power(
+            chosen, repetitions, settings.participants, context.rng, n_simulations=200, log_weights=weights
+        )
+    plan = Design(CONFIRMATION, stimuli, repetitions, settings.participants)
+    power = (float(table.power[0, 1]), float(table.power[1, 0]))
+    names = [run.state.name(name) for name in (leader, rival)]
+    return DesignChosen(
+        cycle=cycle,
+        number=0,
+        experiment=CONFIRMATION,
+        design=context.artifacts.put_json(design_to_json(plan)),
+        rivals=(leader, rival),
+        n_candidates=sum(len(offer.stimuli) for offer in offers),
+        n_trials=len(stimuli),
+        repetitions=repetitions,
+        n_participants=settings.participants,
+        n_random=0,
+        archive="",
+        information=(0.0,) * len(stimuli),
+        powers=(
+            PairPower(
+                first=leader,
+                second=rival,
+                power_first=power[0],
+                power_second=power[1],
+                separable=min(power) >= run.config.design.power,
+            ),
+        ),
+        accepted=True,
+        reason=(
+            f"The trials on which {names[0]} and {names[1]} differ most. With {settings.participants} people the first "
+            f"is recovered with probability {power[0]:.2f} where it is true, the second with {power[1]:.2f}."
+        ),
+    )
+
+
+def most_different(run: Run, stimuli: Stimuli, answers: list[Array], weights: list[Array]) -> list[int]:
+    """Rows of the trials, different ones, on which two theories' expected choices are farthest apart."""
+    first, second = (np.einsum("d,dto->to", np.exp(w), own) for w, own in zip(weights, answers, strict=True))
+    gap = np.abs(first - second).sum(axis=1)
+    keys = identities(run.domain, stimuli)
+    rows: list[int] = []
+    seen: set[bytes] = set()
+    for row in np.argsort(-gap, kind="stable").tolist():
+        if keys[row] not in seen and len(rows) < run.config.confirmation.trials:
+            rows.append(row)
+            seen.add(keys[row])
+    return rows
+
+
+def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFinished]:
+    """Compare the two on predictions frozen before the first person was asked."""
+    pair = [run.state.scores.get((name, CONFIRMATION)) for name in (leader, rival)]
+    names = [run.state.name(name) for name in (leader, rival)]
+    advantage = None
+    if all(item is not None and item.record.learned is not None for item in pair):
+        own, other = ([item.record.learned.scores] for item in pair if item is not None and item.record.learned)
+        advantage = paired_difference(own, other)
+    outcome, text = verdict(names[0], names[1], None if advantage is None else advantage.interval)
+    collected = run.state.collected[CONFIRMATION]
+    return run.record(
+        ConfirmationFinished(
+            winner=leader,
+            rival=rival,
+            outcome=outcome,
+            advantage=None if advantage is None else advantage.value,
+            advantage_error=None if advantage is None else advantage.standard_error,
+            interval=None if advantage is None else advantage.interval,
+            n_participants=collected.record.n_people,
+            text=text,
+        ),
+        name="confirm",
+        inputs=[collected.digest, *(item.digest for item in pair if item is not None)],
+    )
+
+
+def verdict(winner: str, rival: str, interval: tuple[float, float] | None) -> tuple[str, str]:
+    """What the preregistered interval says: ``confirmed``, ``refuted`` or ``inconclusive``, and in words."""
+    if interval is None:
+        return "inconclusive", f"The confirmation of {winner} could not be scored."
+    low, high = interval
+    how = f"(95% interval of its advantage over {rival} {low:+.4f} to {high:+.4f} nats per choice)"
+    if low > 0:
+        return "confirmed", f"A preregistered test on new people confirmed what {winner} alone predicts {how}."
+    if high < 0:
+        return "refuted", f"A preregistered test on new people went against {winner} {how}."
+    return "inconclusive", f"A preregistered test on new people left {winner} open {how}."
