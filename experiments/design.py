@@ -277,6 +277,30 @@ def information_of_people(log_predictive: Array, log_prior: Array) -> Informatio
     return Information(float(prior @ divergence.mean(axis=1)), float(np.sqrt(variance)))
 
 
+def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> Array:
+    """Mutual information between the draws of one theory and the answer to each trial: what it says about a person.
+
+    For choosing one person's next trial in the course of an experiment, with the weights that the answers so far give.
+
+    Args:
+        outcomes: ``(n_outcomes - 1, n_draws, n_trials)`` probabilities of all answers but the last.
+        weights: ``(n_draws,)`` summing to 1.
+
+    Returns:
+        ``(n_trials,)`` nats, in single precision.
+    """
+    n_draws, n_trials = outcomes.shape[1:]
+    own = np.asarray(weights, dtype=np.float32)
+    marginal = np.stack(_with_last([own @ part for part in outcomes]))
+    value = np.asarray(entr(marginal.astype(np.float64)).sum(axis=0))
+    n_rows = max(1, _BLOCK * 256 // n_trials)
+    for start in range(0, n_draws, n_rows):
+        rows = slice(start, start + n_rows)
+        for part in _with_last(list(outcomes[:, rows])):
+            value -= own[rows] @ _entropy_terms(part)
+    return value
+
+
 def _divergence(log_predictive: Array, log_prior: Array) -> Array:
     """Of each person's posterior over theories from the prior; ``(n_theories, n_people)`` to ``(n_people,)`` nats."""
     posterior = _softmax(log_predictive + log_prior[:, None], axis=0)

@@ -15,6 +15,7 @@ from experiments.design import (
     design_from_json,
     design_to_json,
     expected_information_gain,
+    information_about_people,
     information_of_batch,
     log_predictive_of,
     outcome_probabilities,
@@ -268,6 +269,16 @@ class TestChooseTrials:
                 rng=np.random.default_rng(),
                 random_share=2,
             )
+
+
+class TestInformationAboutPeople:
+    @pytest.mark.parametrize("n_options", [2, 3])
+    def test_a_person_is_told_from_others_as_theories_are(self, n_options):
+        rng = np.random.default_rng(23)
+        p, weights = rng.dirichlet(np.ones(n_options), size=(3000, 700)), rng.dirichlet(np.ones(3000))
+        exact = expected_information_gain(np.log(p), np.log(weights))
+        found = information_about_people(np.moveaxis(p, -1, 0)[:-1].astype(np.float32), weights)
+        assert found == pytest.approx(exact, abs=2e-6)
 
 
 class TestKeep:
