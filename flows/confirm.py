@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.design import design_to_json
-from experiments.power import PowerTable, power_of_people, recovery_power
+from experiments.power import power_of_people, recovery_power
 from experiments.record import DesignChosen, PairPower
-from experiments.task import Design, Stimuli, identities
+from experiments.task import Design, Offer, Stimuli, identities
 from flows.collect import Asked, Waiting, collect, recruit, standing
 from flows.design import DESIGN_DRAWS, DISTINCT, distance, learned_weights
 from flows.engine import task
@@ -23,6 +25,7 @@ from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
 Array = NDArray[Any]
+Outcome = Literal["confirmed", "refuted", "inconclusive"]
 SIMULATED = 64
 """People per theory where answers depend on earlier ones."""
 
@@ -50,90 +53,113 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | Waiting | None:
     return finish(run, leader, rival)
 
 
-def winner_and_rival(run: Run) -> tuple[Digest, Digest]:
-    """The leader, and the best theory that differs from it in what it predicts; the second best if none does."""
+def winner_and_rivals(run: Run) -> tuple[Digest, list[Digest]]:
+    """The leader, and the best theories that differ from it in what they predict; the second best if none does."""
     ranked = [line.theory for line in run.state.board().standings]
     others = [name for name in ranked[1:] if distance(run, ranked[0], name) >= DISTINCT]
-    return ranked[0], (others or ranked[1:])[0]
+    return ranked[0], (others or ranked[1:2])[: run.config.theories.rivals]
 
 
 async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
-    """Choose the trials on which winner and rival, as the data have taught them, differ most."""
-    leader, rival = winner_and_rival(run)
-    run.progress.stage(cycle, "confirm", f"{run.state.name(leader)} against {run.state.name(rival)}")
-    inputs = [run.state.pool[name].digest for name in (leader, rival)]
-    inputs += [run.state.scores[name, item].digest for name in (leader, rival) for item in run.state.collected]
+    """Choose the best rival that can be told from the winner, and the trials on which the two differ most."""
+    leader, rivals = winner_and_rivals(run)
+    run.progress.stage(cycle, "confirm", run.state.name(leader))
+    inputs = [run.state.pool[name].digest for name in (leader, *rivals)]
+    inputs += [run.state.scores[name, item].digest for name in (leader, *rivals) for item in run.state.collected]
     return await run.step(
         "choose_confirmation",
-        lambda context: choose_trials(run, context, cycle, leader, rival),
+        lambda context: choose_trials(run, context, cycle, leader, rivals),
         returns=DesignChosen,
         inputs=inputs,
         position={"cycle": cycle},
     )
 
 
-def choose_trials(run: Run, context: StepContext, cycle: int, leader: Digest, rival: Digest) -> DesignChosen:
-    """The step's work: candidates, differences, power by simulated recovery."""
+@dataclass(frozen=True)
+class Contrast:
+    """A test of the winner against one rival."""
+
+    rival: Digest
+    stimuli: Stimuli
+    power: tuple[float, float]
+    """Probability with which the planned people recover the winner, and the rival, where it is true."""
+
+
+def choose_trials(run: Run, context: StepContext, cycle: int, leader: Digest, rivals: Sequence[Digest]) -> DesignChosen:
+    """The best rival that the planned people can tell from the winner, else the one that they nearly can."""
     settings = run.config.confirmation
-    theories = [run.theory(leader), run.theory(rival)]
-    weights = learned_weights(run, theories, DESIGN_DRAWS)
     offers = run.source.offers(context.rng, run.config.design.candidates)
-    repetitions = 1 if run.domain.sequential else settings.repetitions
-    table: PowerTable
-    if run.domain.sequential or any(theory.learns for theory in theories):
-        found = []
-        for offer in offers:
-            stimuli = offer.stimuli
-            if not run.domain.sequential:
-                answers = run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)
-                stimuli = stimuli.take(most_different(run, stimuli, [own[0] for own in answers], weights))
-            people = run.laboratory.scores_of_simulated_people(
-                theories, weights, stimuli, context.rng, repetitions=repetitions, n_people=SIMULATED
-            )
-            gain = float((people[0, :, 0] - people[0, :, 1]).mean() + (people[1, :, 1] - people[1, :, 0]).mean())
-            found.append((gain, stimuli, people))
-        _, stimuli, people = max(found, key=lambda item: item[0])
-        table = power_of_people(people, settings.participants, context.rng, n_simulations=200)
-    else:
-        (offer,) = offers
-        answers = [own[0] for own in run.laboratory.answers_of(theories, [offer.stimuli], DESIGN_DRAWS)]
-        rows = most_different(run, offer.stimuli, answers, weights)
-        stimuli = offer.stimuli.take(rows)
-        chosen = [own[:, rows] for own in answers]
-        table = recovery_power(
-            chosen, repetitions, settings.participants, context.rng, n_simulations=200, log_weights=weights
-        )
-    plan = Design(CONFIRMATION, stimuli, repetitions, settings.participants)
-    power = (float(table.power[0, 1]), float(table.power[1, 0]))
-    names = [run.state.name(name) for name in (leader, rival)]
+    contrasts: list[Contrast] = []
+    for rival in rivals:
+        contrasts.append(contrast(run, context, offers, leader, rival))
+        if min(contrasts[-1].power) >= run.config.design.power:
+            break
+    best = max(contrasts, key=lambda item: min(item.power))
+    repetitions = repetitions_of(run)
+    plan = Design(CONFIRMATION, best.stimuli, repetitions, settings.participants)
+    names = [run.state.name(name) for name in (leader, best.rival)]
     return DesignChosen(
         cycle=cycle,
         number=0,
         experiment=CONFIRMATION,
         design=context.artifacts.put_json(design_to_json(plan)),
-        rivals=(leader, rival),
+        rivals=(leader, best.rival),
         n_candidates=sum(len(offer.stimuli) for offer in offers),
-        n_trials=len(stimuli),
+        n_trials=len(best.stimuli),
         repetitions=repetitions,
         n_participants=settings.participants,
         n_random=0,
         archive="",
-        information=(0.0,) * len(stimuli),
+        information=(0.0,) * len(best.stimuli),
         powers=(
             PairPower(
                 first=leader,
-                second=rival,
-                power_first=power[0],
-                power_second=power[1],
-                separable=min(power) >= run.config.design.power,
+                second=best.rival,
+                power_first=best.power[0],
+                power_second=best.power[1],
+                separable=min(best.power) >= run.config.design.power,
             ),
         ),
         accepted=True,
         reason=(
             f"The trials on which {names[0]} and {names[1]} differ most. With {settings.participants} people the first "
-            f"is recovered with probability {power[0]:.2f} where it is true, the second with {power[1]:.2f}."
+            f"is recovered with probability {best.power[0]:.2f} where it is true, the second with {best.power[1]:.2f}."
         ),
     )
+
+
+def contrast(run: Run, context: StepContext, offers: Sequence[Offer], leader: Digest, rival: Digest) -> Contrast:
+    """The trials on which two theories, as the data have taught them, differ most, and the power to tell them apart."""
+    settings, repetitions = run.config.confirmation, repetitions_of(run)
+    theories = [run.theory(leader), run.theory(rival)]
+    weights = learned_weights(run, theories, DESIGN_DRAWS)
+    found: list[tuple[float, Stimuli, list[Array], Array | None]] = []
+    for offer in offers:  # one, or several schedules
+        stimuli, answers = offer.stimuli, []
+        if not run.domain.sequential:
+            answers = [own[0] for own in run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)]
+            rows = most_different(run, stimuli, answers, weights)
+            stimuli, answers = stimuli.take(rows), [own[:, rows] for own in answers]
+        people, gain = None, 0.0
+        if run.domain.sequential or any(theory.learns for theory in theories):
+            people = run.laboratory.scores_of_simulated_people(
+                theories, weights, stimuli, context.rng, repetitions=repetitions, n_people=SIMULATED
+            )
+            gain = float((people[0, :, 0] - people[0, :, 1]).mean() + (people[1, :, 1] - people[1, :, 0]).mean())
+        found.append((gain, stimuli, answers, people))
+    _, stimuli, answers, people = max(found, key=lambda item: item[0])
+    if people is not None:
+        table = power_of_people(people, settings.participants, context.rng, n_simulations=200)
+    else:
+        table = recovery_power(
+            answers, repetitions, settings.participants, context.rng, n_simulations=200, log_weights=weights
+        )
+    return Contrast(rival, stimuli, (float(table.power[0, 1]), float(table.power[1, 0])))
+
+
+def repetitions_of(run: Run) -> int:
+    """Presentations of each trial; the steps of a schedule come once."""
+    return 1 if run.domain.sequential else run.config.confirmation.repetitions
 
 
 def most_different(run: Run, stimuli: Stimuli, answers: list[Array], weights: list[Array]) -> list[int]:
@@ -176,7 +202,7 @@ def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFini
     )
 
 
-def verdict(winner: str, rival: str, interval: tuple[float, float] | None) -> tuple[str, str]:
+def verdict(winner: str, rival: str, interval: tuple[float, float] | None) -> tuple[Outcome, str]:
     """What the preregistered interval says: ``confirmed``, ``refuted`` or ``inconclusive``, and in words."""
     if interval is None:
         return "inconclusive", f"The confirmation of {winner} could not be scored."

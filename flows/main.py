@@ -23,6 +23,7 @@ from flows.data_commands import app as data_app  # noqa: E402
 from flows.designing import design_command  # noqa: E402
 from flows.engine import EngineName  # noqa: E402
 from flows.prolific_commands import app as prolific_app  # noqa: E402
+from flows.registering import preregister_command  # noqa: E402
 from flows.serve import collect  # noqa: E402
 from flows.workbench import app as theory_app  # noqa: E402
 
@@ -42,6 +43,7 @@ app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
 app.command("design")(design_command)
 app.command()(collect)
+app.command("preregister")(preregister_command)
 
 STUDIES = Path(__file__).resolve().parent.parent / "studies"
 WAITING = 3

@@ -1,0 +1,199 @@
+"""A frozen preregistration in the form that registries ask for, as plain values and as Markdown.
+
+References:
+    Bowman, DeHaven, Errington, Hardwicke, Mellor, Nosek & Soderberg (2020), OSF Prereg Template,
+    doi:10.31222/osf.io/epgjd. Simmons, Nelson & Simonsohn (2021), Pre-registration: Why and how, Journal of Consumer
+    Psychology 31(1), 151-162 (the nine questions of AsPredicted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.preregistration import Preregistration
+from experiments.task import Design, Domain
+
+Array = NDArray[Any]
+HOW = {
+    "simulated": "Simulated people who follow a hidden rule: a rehearsal, no data of people.",
+    "archival": "Published answers of people, released to the laboratory only as this plan asks for them.",
+    "web": "Adults who take part on the laboratory's own page, sent there by a link or a recruitment service.",
+    "file": "People whose answers are collected elsewhere, with the trials of this plan, and brought in as a file.",
+}
+EXISTING = {
+    "archival": "Registration prior to analysis of the data: the answers were published before; neither the theories "
+    "nor their populations have been fitted to those that this plan asks for.",
+}
+NO_DATA = "Registration prior to creation of data: nobody has been asked."
+
+
+def registration(
+    plan: Preregistration,
+    design: Design,
+    domain: Domain,
+    predictions: Mapping[str, Array],
+    *,
+    record: str,
+    study: str,
+    question: str,
+    source: str,
+) -> dict[str, Any]:
+    """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
+
+    Args:
+        plan: What was frozen.
+        design: Its design.
+        domain: Of the task.
+        predictions: Arrays of the plan's artifact; ``DIGEST:proportions`` is ``(3, n_trials)``: the expected share of
+            the last option, and its 95% interval for the planned number of people.
+        record: Digest of the plan's record, by which the trace finds it.
+        study: Name of the study.
+        question: That the study asks.
+        source: Of the participants, as in a study file.
+    """
+    names = dict(plan.rivals)
+    rules = list(plan.exclusion_rules) or ["None: every answer counts."]
+    powers = [
+        f"{names.get(line.first, line.first[:8])} against {names.get(line.second, line.second[:8])}: recovered with "
+        f"probability {line.power_first:.2f} where the first is true and {line.power_second:.2f} where the second is."
+        for line in plan.powers
+    ]
+    rivals = "; ".join(names.values())
+    hypotheses = (
+        f"The theories compete: {rivals}. Each predicts, for every trial, the share of people who choose the last "
+        "option; the table of predictions gives it with a 95% interval. Predictions are directional: the theory whose "
+        "frozen predictions give the answers the highest probability is right about them, unless it is tied."
+    )
+    measured = (
+        f"The option chosen in each presentation of each trial ({', '.join(domain.options)}), and the time it took."
+        if source in ("web", "file")
+        else f"The option chosen in each presentation of each trial ({', '.join(domain.options)})."
+    )
+    manipulated = f"Which trial is shown, within people: {plan.design_summary}"
+    sample = f"{plan.n_participants} participants, {design.n_presentations} responses of each."
+    rationale = " ".join(powers) or "No pair of rivals was simulated."
+    order = (
+        "The steps of a schedule come in their order."
+        if domain.sequential
+        else "The order of trials is random, another one for each person; sides of options were drawn by lot."
+    )
+    existing = EXISTING.get(source, NO_DATA)
+    frozen = (
+        f"Frozen by digest in a hash-chained journal before anybody was asked: record {record}, design {plan.design}, "
+        f"predictions and populations of {plan.n_draws} draws per theory {plan.predictions}."
+    )
+    return {
+        "format": "lakatos-registration",
+        "version": 1,
+        "record": record,
+        "experiment": plan.experiment,
+        "osf_prereg": {
+            "Study Information": {
+                "Title": f"{study}: experiment {plan.experiment}",
+                "Description": question,
+                "Hypotheses": hypotheses,
+            },
+            "Design Plan": {
+                "Study type": "Experiment",
+                "Blinding": "Participants see their own trials and no theory; nobody handles their answers by hand.",
+                "Is there any additional blinding in this study?": "No.",
+                "Study design": manipulated,
+                "Randomization": order,
+            },
+            "Sampling Plan": {
+                "Existing data": existing,
+                "Explanation of existing data": existing if source in EXISTING else "There are none.",
+                "Data collection procedures": HOW.get(source, source),
+                "Sample size": sample,
+                "Sample size rationale": rationale,
+                "Stopping rule": plan.stopping_rule,
+            },
+            "Variables": {
+                "Manipulated variables": manipulated,
+                "Measured variables": measured,
+                "Indices": "Choice proportions of each trial; log predictive probability of each person's answers.",
+            },
+            "Analysis Plan": {
+                "Statistical models": plan.analysis,
+                "Transformations": "None.",
+                "Inference criteria": "Differences of more than two paired standard errors, clustered by participant.",
+                "Data exclusion": " ".join(rules),
+                "Missing data": "Answers that were not given are left out; nothing is imputed.",
+                "Exploratory analysis": "Diagnoses of where theories fail, and theories made afterwards, are "
+                "exploratory until new people have answered.",
+            },
+            "Other": {"Other": frozen},
+        },
+        "as_predicted": {
+            "1) Data collection. Have any data been collected for this study already?": (
+                "It's complicated. " if source in EXISTING else "No, no data have been collected for this study yet. "
+            )
+            + existing,
+            "2) Hypothesis. What's the main question being asked or hypothesis being tested in this study?": (
+                f"{question} {hypotheses}"
+            ),
+            "3) Dependent variable. Describe the key dependent variable(s) specifying how they will be measured.": (
+                measured
+            ),
+            "4) Conditions. How many and which conditions will participants be assigned to?": f"{manipulated} {order}",
+            "5) Analyses. Specify exactly which analyses you will conduct to examine the main question/hypothesis.": (
+                plan.analysis
+            ),
+            "6) Outliers and Exclusions.": " ".join(rules),
+            "7) Sample Size. How many observations will be collected or what will determine sample size?": (
+                f"{sample} Stopping rule: {plan.stopping_rule}. {rationale}"
+            ),
+            "8) Other. Anything else you would like to pre-register?": frozen,
+            "9) Type of study and data source.": f"Experiment. {HOW.get(source, source)}",
+        },
+        "theories": [{"digest": digest, "name": name} for digest, name in names.items()],
+        "exclusion_rules": list(plan.exclusion_rules),
+        "predictions": [
+            {
+                "trial": row,
+                "description": domain.describe(design.stimuli, row),
+                "last_option": {
+                    name: dict(zip(("share", "low", "high"), _column(predictions, digest, row), strict=True))
+                    for digest, name in names.items()
+                    if f"{digest}:proportions" in predictions
+                },
+            }
+            for row in range(len(design.stimuli))
+        ],
+    }
+
+
+def _column(predictions: Mapping[str, Array], digest: str, row: int) -> list[float]:
+    return [round(float(value), 4) for value in np.asarray(predictions[f"{digest}:proportions"])[:, row]]
+
+
+def to_markdown(value: Mapping[str, Any]) -> str:
+    """A `registration` as a page: the fields of both registries, then every prediction."""
+    lines = [f"# Preregistration: experiment {value['experiment']}", "", f"Record `{value['record']}`.", ""]
+    lines += ["## OSF Preregistration", ""]
+    for section, fields in value["osf_prereg"].items():
+        lines += [f"### {section}", ""]
+        for field, text in fields.items():
+            lines += [f"**{field}**", "", text, ""]
+    lines += ["## AsPredicted", ""]
+    for field, text in value["as_predicted"].items():
+        lines += [f"**{field}**", "", text, ""]
+    names = [theory["name"] for theory in value["theories"]]
+    lines += ["## Predictions", "", "Share of people who choose the last option, with its 95% interval.", ""]
+    lines += ["| trial | " + " | ".join(["description", *map(_cell, names)]) + " |", "|---" * (len(names) + 2) + "|"]
+    for trial in value["predictions"]:
+        shares = [_share(trial["last_option"].get(name)) for name in names]
+        lines.append(f"| {trial['trial']} | {_cell(trial['description'])} | " + " | ".join(shares) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _share(value: Mapping[str, float] | None) -> str:
+    return "" if value is None else f"{value['share']:.2f} ({value['low']:.2f} to {value['high']:.2f})"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

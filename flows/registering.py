@@ -1,0 +1,67 @@
+"""The command `lakatos preregister`: what was frozen before people were asked, in the form that registries ask for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from experiments.design import design_from_json
+from experiments.domains import DOMAINS
+from experiments.registration import registration, to_markdown
+from flows.errors import FlowError
+from flows.run import read_state
+
+
+def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
+    """The registration of an experiment of a run, the newest by default; see `experiments.registration`.
+
+    Raises:
+        FlowError: The run has preregistered no such experiment.
+    """
+    state, trace = read_state(folder)
+    with trace:
+        names = list(state.preregistrations)
+        name = experiment or (names[-1] if names else "")
+        if state.config is None or name not in state.preregistrations:
+            known = ", ".join(names) or "none yet; `lakatos resume` designs the first"
+            raise FlowError(f"the run {folder} has preregistered no experiment {name!r}; there are: {known}.")
+        plan = state.preregistrations[name]
+        return registration(
+            plan.record,
+            design_from_json(trace.artifacts.get_json(plan.record.design)),
+            DOMAINS[state.config.domain],
+            trace.artifacts.get_arrays(plan.record.predictions),
+            record=plan.digest,
+            study=state.config.name,
+            question=state.config.question,
+            source=state.config.participants.source,
+        )
+
+
+def preregister_command(
+    run: Annotated[
+        str, typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default.")
+    ] = "",
+    experiment: Annotated[str, typer.Option(help="Name of an experiment; the newest by default.")] = "",
+    form: Annotated[Literal["markdown", "json"], typer.Option("--format", help="Of what is written.")] = "markdown",
+    out: Annotated[Path | None, typer.Option(help="File to write; printed by default.")] = None,
+    runs: Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")] = Path(
+        "runs"
+    ),
+) -> None:
+    """Print what was frozen before people were asked, under the headings of OSF and AsPredicted, to be uploaded there.
+
+    In Python: `flows.registering.registration_of(folder, experiment)`.
+    """
+    from flows.start import find_run
+
+    value = registration_of(find_run(run, runs), experiment)
+    text = to_markdown(value) if form == "markdown" else json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text, encoding="utf-8")
