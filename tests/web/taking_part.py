@@ -27,7 +27,7 @@ SPACES: dict[str, dict[str, Any]] = {
     "multiattribute": {"levels": [0, 1, 2, 3], "validities": [0.9, 0.75, 0.6]},
     "risky": {},
     "intertemporal": {},
-    "learning": {"task": "two_step", "n_steps": 6},
+    "learning": {"task": "two_step", "n_steps": 4},
     "offers": {},
 }
 

@@ -138,7 +138,7 @@
 
   const steps = new Map();
   let position = 0;
-  let wake = () => {};
+  let wake = () => {}; // tells what waits for a step, or shows one that another tab has answered, to look again
 
   /** Take over what the server says. */
   function take(now) {
@@ -173,8 +173,9 @@
   class Choice {
     static info = { name: "lakatos-choice", version: "1", parameters: {}, data: {} };
     trial(display) {
-      const step = steps.get(position);
-      const heading = make("h2", { tabIndex: -1, textContent: fill(texts.page.trial, { step: position + 1 }) });
+      const mine = position; // what the server says may move `position` while this step is shown
+      const step = steps.get(mine);
+      const heading = make("h2", { tabIndex: -1, textContent: fill(texts.page.trial, { step: mine + 1 }) });
       const notices = paragraphs(step.notices, "notice");
       const question = make("p", { className: "question", textContent: step.question, id: "question" });
       const buttons = step.options.map((option, place) => {
@@ -204,9 +205,9 @@
         const choose = async (place, when) => {
           const time = when - shown;
           if (time < LOCKED_MS || buttons[place] === undefined || buttons[place].disabled) return;
-          removeEventListener("keydown", press);
-          const item = { position, response: place, response_time_ms: Math.round(time * 10) / 10 };
-          position += 1;
+          leave();
+          const item = { position: mine, response: place, response_time_ms: Math.round(time * 10) / 10 };
+          position = Math.max(position, mine + 1);
           buttons[place].classList.add("chosen");
           buttons[place].setAttribute("aria-pressed", "true");
           for (const other of buttons) other.disabled = true;
@@ -220,7 +221,12 @@
               await sleep(FEEDBACK_MS);
             }
           }
-          done({ ...item });
+          done(item);
+        };
+        const leave = () => {
+          removeEventListener("keydown", press);
+          for (const item of buttons) item.onclick = null;
+          wake = () => {};
         };
         const press = (event) => {
           if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || at("dialog").open) return;
@@ -232,6 +238,11 @@
         };
         buttons.forEach((item, place) => { item.onclick = (event) => choose(place, event.timeStamp); });
         addEventListener("keydown", press);
+        wake = () => {
+          if (position === mine && !ended()) return;
+          leave();
+          done({});
+        };
         queueMicrotask(() => heading.focus({ preventScroll: true }));
       });
     }

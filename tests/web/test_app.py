@@ -1,0 +1,281 @@
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from taking_part import KEY, SPACES, in_inbox, open_experiment
+
+from experiments.participants.web.app import COOKIE, HEADERS, LARGEST_BODY, create_app
+from experiments.participants.web.store import Store
+from experiments.participants.web.texts import texts_for
+
+RESEARCHER = "r" * 43
+
+
+class Browser:
+    """One participant's browser, without the page in it."""
+
+    def __init__(self, client: TestClient, base: str = "/study/", query: str = "") -> None:
+        self.client, self.base = client, base
+        client.cookies.clear()
+        response = client.get(f"{base}{query}")
+        assert response.status_code == 200
+        self.cookie = {"Cookie": f"{COOKIE}={response.cookies[COOKIE]}"}
+        client.cookies.clear()
+
+    def get(self, path: str) -> Any:
+        return self.client.get(f"{self.base}api/{path}", headers=self.cookie)
+
+    def post(self, path: str, body: Any) -> Any:
+        return self.client.post(f"{self.base}api/{path}", json=body, headers=self.cookie)
+
+    def consent(self, language: str = "en", prolific: Any = None) -> Any:
+        texts = self.get(f"texts?language={language}").json()
+        body = {"consent": texts["consent"]["digest"], "language": language, "prolific": prolific}
+        return self.post("consent", body)
+
+    def begin(self, domain: str = "risky", **how: Any) -> Any:
+        assert self.consent(**how).status_code == 200
+        right = [item["right"] for item in texts_for(domain)["en"]["domains"][domain]["questions"]]
+        state = self.post("comprehension", {"attempt": 0, "answers": right}).json()
+        assert state["phase"] == "task"
+        return state
+
+    def answer(self, position: int, response: int = 0) -> Any:
+        return self.post("answers", {"position": position, "response": response, "response_time_ms": 712.5})
+
+    def finish(self, state: Any) -> Any:
+        while state["phase"] == "task":
+            state = self.answer(state["position"]).json()["state"]
+        return state
+
+
+@pytest.fixture
+def client(tmp_path) -> Iterator[TestClient]:
+    app = create_app(tmp_path, researcher_token=RESEARCHER, sweep_seconds=0.05, requests_per_second=1000)
+    with TestClient(app) as made:
+        yield made
+
+
+@pytest.mark.parametrize("domain", SPACES)
+def test_every_domain_is_taken_from_consent_to_completion_code(domain, client, tmp_path):
+    design = open_experiment(tmp_path, domain, completion_code="C0DE", completion_url="https://x.org/?cc={code}")
+    browser = Browser(client)
+    assert browser.get("state").json()["phase"] == "consent"
+    end = browser.finish(browser.begin(domain))
+    assert (end["status"], end["code"], end["finish"]) == ("completed", "C0DE", "https://x.org/?cc=C0DE")
+    (answers,) = in_inbox(tmp_path)
+    assert sorted(answers.trial) == list(range(len(design.stimuli)))
+
+
+def test_the_browser_is_told_nothing_before_its_time(client, tmp_path):
+    open_experiment(tmp_path, "learning", space={"task": "bandit", "n_steps": 8}, n_trials=1)
+    browser = Browser(client)
+    state = browser.begin("learning")
+    said = []
+    while state["phase"] == "task":
+        assert len(state["steps"]) == 1
+        said.append(json.dumps(state))
+        state = browser.answer(state["position"]).json()["state"]
+    for word in ("payoff", "next_state", "theor", "model", "information", "seed", "right"):
+        assert all(word not in text for text in said)
+    texts = browser.get("texts").json()
+    assert all(set(question) == {"text", "answers"} for question in texts["questions"])
+
+
+def test_a_response_sent_again_gets_the_answer_it_got_before(client, tmp_path):
+    open_experiment(tmp_path, "learning", space={"task": "bandit", "n_steps": 8}, n_trials=1, checks=0)
+    browser = Browser(client)
+    state = browser.begin("learning")
+    first = browser.answer(state["position"], 1).json()
+    again = browser.answer(state["position"], 0).json()
+    assert (first["saved"], again["saved"]) == (True, False)
+    assert first["feedback"] == again["feedback"] != ""
+    assert first["state"] == again["state"]
+
+
+def test_answers_to_what_was_not_asked_are_refused(client, tmp_path):
+    open_experiment(tmp_path)
+    browser = Browser(client)
+    assert browser.answer(0).status_code == 401
+    browser.begin()
+    assert browser.answer(1).status_code == 409
+    assert browser.answer(0, response=7).status_code == 409
+    assert browser.answer(0).status_code == 200
+
+
+def test_consent_to_another_text_is_refused(client, tmp_path):
+    open_experiment(tmp_path)
+    browser = Browser(client)
+    refused = browser.post("consent", {"consent": "0" * 64, "language": "en"})
+    assert (refused.status_code, refused.json()["error"]) == (409, "consent")
+    assert browser.get("state").json()["phase"] == "consent"
+
+
+def test_consent_names_the_text_in_the_language_that_was_read(client, tmp_path):
+    open_experiment(tmp_path)
+    browsers = [Browser(client), Browser(client)]
+    for browser, language in zip(browsers, ("en", "de"), strict=True):
+        browser.begin(language=language)
+        browser.post("stop", {"keep": True})
+    english, german = in_inbox(tmp_path)
+    assert (english.language, german.language) == ("en", "de")
+    assert english.consent == Browser(client).get("texts?language=en").json()["consent"]["digest"]
+    assert german.consent != english.consent
+
+
+def test_wrong_answers_to_the_questions_lead_back_and_then_out(client, tmp_path):
+    open_experiment(tmp_path, most_attempts=2)
+    browser = Browser(client)
+    browser.consent()
+    first = browser.post("comprehension", {"attempt": 0, "answers": [0, 2]}).json()
+    assert (first["phase"], first["attempts_left"]) == ("instructions", 1)
+    last = browser.post("comprehension", {"attempt": 1, "answers": []}).json()
+    assert (last["phase"], last["status"]) == ("end", "screened_out")
+    assert "code" not in last
+
+
+def test_nobody_comes_in_without_a_place(client, tmp_path):
+    assert Browser(client).get("state").json()["status"] == "closed"
+    open_experiment(tmp_path, n_participants=1)
+    Browser(client).begin()
+    assert Browser(client).consent().json()["status"] == "full"
+
+
+def test_prolific_s_parameters_find_the_same_session_in_another_browser(client, tmp_path):
+    open_experiment(tmp_path)
+    who = {"participant": "5f3c9e0d1b2a4c6d8e7f9a0b", "study": "s1", "submission": "u1"}
+    browser = Browser(client)
+    browser.begin(prolific=who)
+    browser.answer(0)
+    other = Browser(client)
+    state = other.consent(prolific=who | {"submission": "u2"}).json()
+    assert (state["phase"], state["position"]) == ("task", 1)
+    assert Store(tmp_path).status()[0]["people"] == {"active": 1}
+
+
+def test_another_person_s_cookie_cannot_be_guessed_from_one_s_own(client, tmp_path):
+    open_experiment(tmp_path, n_participants=5)
+    anna, ben = Browser(client), Browser(client)
+    anna.begin()
+    ben.begin()
+    anna.answer(0)
+    assert (anna.get("state").json()["position"], ben.get("state").json()["position"]) == (1, 0)
+    value = anna.cookie["Cookie"]
+    anna.cookie = {"Cookie": value[:-1] + ("A" if value[-1] != "A" else "B")}
+    assert anna.answer(1).status_code == 401
+
+
+def test_the_researcher_s_pages_need_the_token(client, tmp_path):
+    open_experiment(tmp_path)
+    for header in (
+        {},
+        {"Authorization": "Bearer "},
+        {"Authorization": f"Bearer {RESEARCHER[:-1]}"},
+        {"Authorization": "é"},
+    ):
+        coded = {name: value.encode("latin-1") for name, value in header.items()}
+        assert client.get("/researcher/api/status", headers=coded).status_code == 401
+    found = client.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"})
+    assert found.json()["experiments"] == [{"name": "1.1", "open": True, "wanted": 3, "people": {}}]
+    assert RESEARCHER not in client.get("/researcher/").text
+
+
+def test_the_preview_takes_the_study_without_being_counted(client, tmp_path):
+    open_experiment(tmp_path, n_participants=1)
+    Browser(client).begin()
+    link = client.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
+    assert client.get("/preview/0123/").status_code == 404
+    preview = Browser(client, base=link)
+    for _ in range(2):
+        state = preview.finish(preview.begin())
+        assert (state["status"], state["preview"]) == ("completed", True)
+        assert preview.post("again", {}).json()["phase"] == "consent"
+    assert in_inbox(tmp_path) == []
+    study = Browser(client)
+    study.cookie = preview.cookie
+    assert study.answer(0).status_code == 401
+
+
+def test_every_response_has_the_security_headers(client, tmp_path):
+    open_experiment(tmp_path)
+    for path in ("/study/", "/page/study.js", "/page/none", "/researcher/", "/nowhere", "/study/api/state"):
+        response = client.get(path)
+        for name, value in HEADERS.items():
+            assert response.headers[name] == value
+    policy = HEADERS["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe-eval" not in policy
+    assert "script-src 'self';" in policy
+
+
+def test_the_cookie_is_for_the_browser_alone(client, tmp_path):
+    for secure in (False, True):
+        with TestClient(create_app(tmp_path, secure=secure)) as made:
+            cookie = made.get("/study/").headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=lax" in cookie
+        assert "Path=/study/" in cookie
+        assert ("Secure" in cookie) == secure
+
+
+def test_large_foreign_and_shapeless_requests_are_refused(client, tmp_path):
+    open_experiment(tmp_path)
+    browser = Browser(client)
+    large = b'{"keep": true, "x": "' + b"x" * LARGEST_BODY + b'"}'
+    as_json = {**browser.cookie, "Content-Type": "application/json"}
+    post = lambda body, headers: client.post("/study/api/stop", content=body, headers=headers)  # noqa: E731
+    assert post(large, as_json).status_code == 413
+    assert post(iter([large[:5000], large[5000:]]), as_json).status_code == 413  # no length given beforehand
+    assert post(b'{"keep": true}', {**as_json, "Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert (
+        post(b"keep=true", {**browser.cookie, "Content-Type": "application/x-www-form-urlencoded"}).status_code == 415
+    )
+    browser.begin()
+    assert post(b"{", as_json).status_code == 400
+    assert post(b'{"keep": NaN}', as_json).status_code in (400, 422)
+    assert post(b'{"keep": 1}', as_json).status_code == 422
+
+
+def test_one_session_cannot_ask_without_end(tmp_path):
+    open_experiment(tmp_path)
+    with TestClient(create_app(tmp_path, requests_per_second=1)) as client:
+        browsers = [Browser(client), Browser(client)]
+        found = [browsers[0].get("state").status_code for _ in range(40)]
+        assert set(found) == {200, 429}
+        assert browsers[1].get("state").status_code == 200  # another session is not slowed
+
+
+def test_people_who_stop_answering_are_noticed_while_the_server_runs(client, tmp_path):
+    open_experiment(tmp_path, idle_minutes=0.01)
+    Browser(client).begin()
+    for _ in range(200):
+        if in_inbox(tmp_path):
+            break
+        time.sleep(0.05)
+    assert [item.status for item in in_inbox(tmp_path)] == ["partial"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    body=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+        max_leaves=12,
+    ),
+    path=st.sampled_from(["consent", "comprehension", "answers", "stop"]),
+)
+def test_no_body_makes_the_server_fail(client, tmp_path, body, path):
+    if Store(tmp_path).current() is None:
+        open_experiment(tmp_path, key=KEY)
+    content = json.dumps(body).encode()
+    response = client.post(
+        f"/study/api/{path}",
+        content=content,
+        headers={"Content-Type": "application/json", "Cookie": f"{COOKIE}={'t' * 43}"},
+    )
+    assert response.status_code in (400, 401, 409, 413, 422)

@@ -1,0 +1,412 @@
+"""The study in a real browser: from consent to completion code, whatever people do on the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from taking_part import SPACES, in_inbox, open_experiment
+
+from experiments.domains import DOMAINS
+from experiments.participants.web.store import Store
+from experiments.participants.web.texts import texts_for, words_of
+from experiments.task import Design
+
+WAIT_MS = 30_000
+MOVED_ON = """number => document.querySelector('.code') || (document.querySelector('.options button.chosen') === null
+    && document.querySelector('h2')?.textContent !== `Decision ${number}`)"""
+NAMELESS = """[...document.querySelectorAll('button, input, select, a')]
+    .filter(item => !item.innerText && !item.labels?.length).map(item => item.outerHTML)"""
+TOO_WIDE = """document.documentElement.scrollWidth > innerWidth
+    || [...document.querySelectorAll('.picture')].some(item => item.scrollWidth > item.clientWidth + 1)"""
+LOWEST_BUTTON = "Math.min(...[...document.querySelectorAll('.options button')].map(item => item.offsetHeight))"
+
+
+@pytest.fixture(scope="module")
+def chrome(chromium: Path) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(chromium), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browser(chrome: Any) -> Iterator[Any]:
+    """A participant's browser, desktop size; the test fails if a page complains."""
+    context = chrome.new_context(viewport={"width": 1100, "height": 800}, locale="en-GB")
+    context.set_default_timeout(WAIT_MS)
+    said: list[str] = []
+    context.on("console", lambda message: said.append(message.text))
+    context.on("weberror", lambda error: said.append(str(error.error)))
+    yield context
+    context.close()
+    assert [text for text in said if "ERR_INTERNET_DISCONNECTED" not in text and "ERR_FAILED" not in text] == []
+
+
+def consent(page: Any) -> None:
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("heading", name="What you will do").wait_for()
+
+
+def understand(page: Any, domain: str) -> None:
+    page.get_by_role("button", name="Continue to some questions").click()
+    for item in texts_for(domain)["en"]["domains"][domain]["questions"]:
+        page.get_by_role("group", name=item["text"]).get_by_role("radio").nth(item["right"]).check()
+    page.get_by_role("button", name="Check my answers").click()
+    page.locator(".options").wait_for()
+
+
+def begin(browser: Any, url: str, domain: str = "risky") -> Any:
+    page = browser.new_page()
+    page.goto(f"{url}/study/")
+    consent(page)
+    understand(page, domain)
+    return page
+
+
+def shown(page: Any) -> int:
+    """Number of the decision on the page, from 1; 0 at the end."""
+    page.locator(".options button:not(.chosen):not([disabled]), .code").first.wait_for()
+    heading = page.locator("h2")
+    return int(heading.inner_text().split()[1]) if heading.count() else 0
+
+
+def answer(page: Any, option: int = 0, click: str = "click") -> None:
+    """Answer what is shown, and wait for what comes next."""
+    number = shown(page)
+    page.wait_for_timeout(230)  # what comes sooner after a step has appeared is no answer to it
+    getattr(page.locator(".options button").nth(option), click)()
+    page.wait_for_function(MOVED_ON, arg=number)
+
+
+def rule(text: str) -> int:
+    """A choice that depends on what is shown alone, by which an answer kept for another trial would be found out."""
+    return sum(map(ord, re.sub(r"\s", "", text))) % 2
+
+
+def by_rule(page: Any) -> int:
+    return rule(page.locator(".picture").text_content())
+
+
+def finish_by_rule(page: Any) -> str:
+    while shown(page):
+        answer(page, by_rule(page))
+    return str(page.locator(".code").inner_text())
+
+
+def expected(domain: str, design: Design, rows: tuple[int, ...]) -> tuple[int, ...]:
+    """What people say who follow the rule."""
+    pictures = [DOMAINS[domain].picture(design.stimuli, row) for row in rows]
+    return tuple(rule("".join(words_of(picture))) for picture in pictures)
+
+
+def finish(page: Any, option: int = 0, click: str = "click") -> str:
+    while shown(page):
+        answer(page, option, click)
+    return str(page.locator(".code").inner_text())
+
+
+@pytest.mark.parametrize("domain", SPACES)
+def test_the_study_is_taken_with_double_clicks_a_reload_and_the_back_button(
+    domain: str, browser: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    design = open_experiment(tmp_path, domain, n_trials=3)
+    url = serve()
+    page = browser.new_page()
+    page.goto(f"{url}/study/")
+    page.reload()
+    consent(page)
+    page.reload()
+    understand(page, domain)
+    answer(page, 1, "dblclick")
+    assert shown(page) == 2
+    page.reload()
+    assert shown(page) == 2
+    answer(page, 1, "dblclick")
+    page.goto("about:blank")
+    page.go_back()
+    assert shown(page) == 3
+    code = finish(page, 1, "dblclick")
+    page.reload()
+    assert page.locator(".code").inner_text() == code
+    (answers,) = in_inbox(tmp_path)
+    assert answers.status == "completed"
+    assert sorted(answers.trial) == list(range(len(design.stimuli)))
+    assert set(answers.response) == {1}
+    assert len(answers.checks) == 1
+    assert all(200 <= time < WAIT_MS for time in answers.response_time_ms)
+    assert set(answers.feedback) == ({"reward", "next_state"} if domain == "learning" else set())
+
+
+def test_answers_given_without_a_connection_are_sent_when_it_is_back(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=5, checks=0)
+    page = begin(browser, serve())
+    answer(page)
+    browser.set_offline(True)
+    for _ in range(3):
+        answer(page, 1)
+    page.get_by_text("The connection is lost").wait_for()
+    assert Store(tmp_path).status()[0]["people"] == {"active": 1}
+    browser.set_offline(False)
+    finish(page)
+    (answers,) = in_inbox(tmp_path)
+    assert answers.response == (0, 1, 1, 1, 0)
+
+
+@pytest.mark.long
+def test_answers_that_could_not_be_sent_outlive_a_reload(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=4, checks=0)
+    page = begin(browser, serve())
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.route("**/api/answers", lambda route: route.abort())
+    for _ in range(2):
+        answer(page, 1)
+    page.reload()
+    page.wait_for_timeout(300)
+    page.unroute("**/api/answers")
+    assert shown(page) == 3
+    finish(page)
+    (answers,) = in_inbox(tmp_path)
+    assert answers.response == (1, 1, 0, 0)
+
+
+def test_an_answer_whose_confirmation_was_lost_counts_once(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=3, checks=0)
+    page = begin(browser, serve())
+    lost = []
+
+    def lose(route: Any) -> None:
+        if len(lost) < 2:
+            lost.append(route.fetch().status)  # the server has it, the browser does not know
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/api/answers", lose)
+    finish(page, 1)
+    assert lost == [200, 200]
+    (answers,) = in_inbox(tmp_path)
+    assert answers.response == (1, 1, 1)
+
+
+@pytest.mark.parametrize("domain", ["risky", pytest.param("learning", marks=pytest.mark.long)])
+def test_two_tabs_lose_nothing_and_count_nothing_twice(domain, browser, serve, tmp_path):
+    design = open_experiment(tmp_path, domain, n_trials=5, checks=0)
+    url = serve()
+    first = begin(browser, url, domain)
+    second = browser.new_page()
+    second.goto(f"{url}/study/")
+    assert shown(second) == 1
+    for _ in range(2):
+        answer(first, by_rule(first))
+    stale = by_rule(second)  # what this tab shows was answered in the other one
+    second.wait_for_timeout(230)
+    second.locator(".options button").nth(1 - stale).click()
+    second.wait_for_timeout(500)
+    code = finish_by_rule(second)
+    first.bring_to_front()
+    assert finish_by_rule(first) == code
+    (answers,) = in_inbox(tmp_path)
+    assert sorted(answers.trial) == list(range(len(design.stimuli)))
+    assert answers.response == expected(domain, design, answers.trial)
+
+
+@pytest.mark.long
+def test_two_tabs_used_in_turn_keep_every_answer_with_its_trial(browser, serve, tmp_path):
+    design = open_experiment(tmp_path, n_trials=8, checks=0)
+    url = serve()
+    tabs = [begin(browser, url), browser.new_page()]
+    tabs[1].goto(f"{url}/study/")
+    for number in range(40):
+        tab = tabs[number % 2]
+        if not shown(tab):
+            break
+        choice = by_rule(tab)
+        tab.wait_for_timeout(230)
+        if tab.locator(".options button").count():
+            tab.locator(".options button").nth(choice).click()
+        tab.wait_for_timeout(120)
+    (answers,) = in_inbox(tmp_path)
+    assert answers.response == expected("risky", design, answers.trial)
+
+
+def test_the_keyboard_alone_is_enough(browser, serve, tmp_path):
+    open_experiment(tmp_path, "offers", n_trials=4, checks=0, n_participants=1)
+    page = browser.new_page()
+    page.goto(f"{serve()}/study/")
+    page.get_by_role("checkbox").wait_for()
+
+    def tab_to(name: str) -> None:
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.innerText || document.activeElement.type") == name:
+                return
+        raise AssertionError(f"no way to {name!r} by the tabulator")
+
+    tab_to("checkbox")
+    page.keyboard.press("Space")
+    tab_to("Begin")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="What you will do").wait_for()
+    tab_to("Continue to some questions")
+    page.keyboard.press("Enter")
+    page.locator("fieldset").first.wait_for()
+    for item in texts_for("offers")["en"]["domains"]["offers"]["questions"]:
+        tab_to("radio")
+        page.keyboard.press("Space")
+        for _ in range(item["right"]):
+            page.keyboard.press("ArrowDown")
+    tab_to("Check my answers")
+    page.keyboard.press("Enter")
+    for key in ("1", "4"):
+        number = shown(page)
+        page.wait_for_timeout(230)
+        page.keyboard.press("9")  # no such option
+        page.keyboard.press(key)
+        page.get_by_role("heading", name=f"Decision {number + 1}", exact=True).wait_for()
+    page.wait_for_timeout(230)
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Decision 4", exact=True).wait_for()
+    page.wait_for_timeout(230)
+    page.keyboard.press("2")
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    assert answers.response == (0, 3, 2, 1)
+
+
+@pytest.mark.long
+def test_the_arrows_choose_between_two_options(browser, serve, tmp_path):
+    open_experiment(tmp_path, "intertemporal", n_trials=2, checks=0)
+    page = begin(browser, serve(), "intertemporal")
+    for key in ("ArrowRight", "ArrowLeft"):
+        shown(page)
+        page.wait_for_timeout(230)
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    page.locator(".code").wait_for()
+    assert in_inbox(tmp_path)[0].response == (1, 0)
+
+
+@pytest.mark.long
+def test_a_screen_reader_finds_names_roles_and_news(browser, serve, tmp_path):
+    open_experiment(tmp_path, "learning", n_trials=1, checks=0, space={"task": "bandit", "n_steps": 3})
+    page = begin(browser, serve(), "learning")
+    assert shown(page) == 1
+    page.wait_for_timeout(230)
+    assert page.evaluate("document.activeElement.textContent") == "Decision 1"
+    assert page.get_by_role("group", name="Your pick:").count() == 2
+    assert page.get_by_role("progressbar", name="1 of 3").count() == 1
+    page.get_by_role("button", name="A", exact=True).click()
+    spoken = page.locator("#spoken[aria-live=assertive]")
+    page.wait_for_function("() => document.querySelector('#spoken').textContent !== ''")
+    assert spoken.inner_text() in ("You won 1.", "You won nothing.")
+    assert shown(page) == 2
+    assert page.locator(".notice").inner_text() == spoken.inner_text()
+    nameless = (
+        "[...document.querySelectorAll('button, input, select, a')].filter(e => !e.innerText && !e.labels?.length)"
+    )
+    assert page.evaluate(f"{nameless}.length") == 0
+
+
+@pytest.mark.long
+def test_who_stops_is_asked_what_shall_happen_to_the_answers(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=3)
+    page = begin(browser, serve())
+    answer(page)
+    page.get_by_role("button", name="Stop taking part").click()
+    page.keyboard.press("1")  # no answer to the decision behind the question
+    page.get_by_role("button", name="Stop and delete my answers").click()
+    page.get_by_text("You have stopped taking part").wait_for()
+    assert [(item.status, item.trial) for item in in_inbox(tmp_path)] == [("returned", ())]
+
+
+@pytest.mark.long
+def test_the_page_changes_its_language_and_keeps_it(browser, serve, tmp_path):
+    open_experiment(tmp_path, "offers", n_trials=2, checks=0)
+    page = browser.new_page()
+    page.goto(f"{serve()}/study/")
+    page.get_by_label("Language").select_option("de")
+    page.get_by_role("heading", name="Teilnahme an einer Studie").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "de"
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Beginnen").click()
+    page.get_by_role("heading", name="Was Sie tun werden").wait_for()
+    page.reload()
+    page.get_by_role("button", name="Weiter zu einigen Fragen").click()
+    for item in texts_for("offers")["de"]["domains"]["offers"]["questions"]:
+        page.get_by_role("group", name=item["text"]).get_by_role("radio").nth(item["right"]).check()
+    page.get_by_role("button", name="Antworten prüfen").click()
+    page.get_by_role("button", name="Anbieter A").wait_for()
+    assert "contract" not in page.locator(".picture").inner_text()
+
+
+@pytest.mark.long
+def test_prolific_s_address_is_understood(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=2, checks=0, completion_code="CODE1", completion_url="https://x.org/?cc={code}")
+    page = browser.new_page()
+    page.goto(f"{serve()}/study/?PROLIFIC_PID=5f3c9e0d1b2a4c6d8e7f9a0b&STUDY_ID=s1&SESSION_ID=u1")
+    consent(page)
+    understand(page, "risky")
+    assert finish(page) == "CODE1"
+    assert page.get_by_role("link", name="Finish").get_attribute("href") == "https://x.org/?cc=CODE1"
+    (found,) = Store(tmp_path).submissions()
+    assert (found.submission, found.status, found.code) == ("u1", "completed", "CODE1")
+
+
+@pytest.mark.long
+def test_the_researcher_sees_how_far_it_is(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=2, checks=0)
+    url = serve(researcher_token="r" * 43)
+    page = browser.new_page()
+    page.goto(f"{url}/researcher/#{'r' * 43}")
+    cells = page.locator("#experiments tbody td")
+    cells.first.wait_for()
+    assert cells.all_inner_texts() == ["1.1", "yes", "3", "0", "0", "0", "0", "0", "0"]
+    page.get_by_role("link", name="/preview/").click()
+    page.get_by_text("nothing that you answer here is counted").wait_for()
+    consent(page)
+    understand(page, "risky")
+    finish(page)
+    assert in_inbox(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "domain", [*(pytest.param(name, marks=pytest.mark.long) for name in SPACES if name != "offers"), "offers"]
+)
+@pytest.mark.parametrize("width", [320, pytest.param(390, marks=pytest.mark.long)])
+def test_nothing_on_a_phone_scrolls_sideways(domain, width, chrome, serve, tmp_path):
+    open_experiment(tmp_path, domain, n_trials=3, n_participants=1)
+    context = chrome.new_context(viewport={"width": width, "height": 700}, is_mobile=True, has_touch=True)
+    context.set_default_timeout(WAIT_MS)
+    page = context.new_page()
+    page.goto(f"{serve()}/study/")
+    page.get_by_role("checkbox").wait_for()
+    assert not page.evaluate(TOO_WIDE)
+    consent(page)
+    assert not page.evaluate(TOO_WIDE)
+    understand(page, domain)
+    while shown(page):
+        assert not page.evaluate(TOO_WIDE)
+        assert (
+            page.evaluate("Math.min(...[...document.querySelectorAll('.options button')].map(e => e.offsetHeight))")
+            >= 44
+        )
+        page.wait_for_timeout(230)
+        number = shown(page)
+        page.locator(".options button").first.tap()
+        page.wait_for_function(
+            "n => document.querySelector('.code') || document.querySelector('h2')?.textContent !== `Decision ${n}`",
+            arg=number,
+        )
+    assert not page.evaluate(TOO_WIDE)
+    context.close()
