@@ -5,7 +5,9 @@ import pytest
 
 from experiments.domains import DOMAINS
 from experiments.errors import SourceError, StimuliError
+from experiments.participants.answers import PersonAnswers
 from experiments.participants.simulated import SimulatedParticipants, independent
+from experiments.participants.table import check_answers
 from experiments.task import Design, Stimuli, Trials
 from experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
 from traces.digest import canonical_json
@@ -137,3 +139,57 @@ def test_a_rule_of_the_wrong_shape_is_refused():
 def test_a_share_beyond_one_is_refused():
     with pytest.raises(SourceError, match="no probability"):
         make(random_choice_share=1.5)
+
+
+class TestPeopleOneByOne:
+    """People who are handed over one by one, some of whom stop or do not look."""
+
+    def people(self, design=None, **settings):
+        source = make(by_person=True, **settings)
+        design = design or design_for(source)
+        recruitment = source.recruit(preregister(design), design, KEY)
+        return [PersonAnswers.from_json(item) for item in source.poll(recruitment)], design, source
+
+    def test_as_many_complete_as_were_wanted_whatever_share_stops(self):
+        people, design, source = self.people(dropouts=0.4)
+        statuses = [item.status for item in people]
+        assert statuses.count("completed") == design.n_participants
+        assert statuses.count("partial") > 0
+        assert statuses[-1] == "completed"
+        for item in people:
+            check_answers(item, design, source.domain)
+            assert (len(item.trial) == design.n_presentations) == (item.status == "completed")
+        assert len({item.person for item in people}) == len(people)
+
+    def test_the_share_of_people_who_stop_is_as_set(self):
+        source = make(by_person=True, dropouts=0.3)
+        design = replace(design_for(source), n_participants=2000)
+        people, _, _ = self.people(design, dropouts=0.3)
+        n = len(people)
+        share = sum(item.status == "partial" for item in people) / n
+        assert abs(share - 0.3) < 4 * np.sqrt(0.3 * 0.7 / n)
+
+    def test_careless_people_are_fast_and_every_kind_of_them_occurs(self):
+        source = make(by_person=True, careless=0.5)
+        design = replace(design_for(source), n_participants=400, repetitions=4)
+        people, _, _ = self.people(design, careless=0.5)
+        fast = [item for item in people if np.median(item.response_time_ms) < 400]
+        assert abs(len(fast) / 400 - 0.5) < 4 * np.sqrt(0.25 / 400)
+        assert any(len(set(item.response)) == 1 for item in fast)
+        assert any(np.all(np.diff(item.response) != 0) for item in fast)
+        failed = [sum(not passed for passed in item.checks) / len(item.checks) for item in fast]
+        assert abs(np.mean(failed) - 0.5) < 4 * np.sqrt(0.25 / (2 * len(fast)))
+
+    def test_who_is_not_careless_follows_the_rule(self):
+        people, _, _ = self.people(careless=0.5, respond=always_a)
+        slow = [item for item in people if np.median(item.response_time_ms) > 400]
+        assert slow
+        assert all(set(item.response) == {0} for item in slow)
+
+    def test_the_same_key_brings_the_same_people(self):
+        first, second = (self.people(dropouts=0.3, careless=0.3)[0] for _ in range(2))
+        assert first == second
+
+    def test_people_who_stop_cannot_come_in_one_table(self):
+        with pytest.raises(SourceError, match="handed over by person"):
+            make(dropouts=0.1)

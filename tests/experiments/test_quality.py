@@ -1,0 +1,116 @@
+from dataclasses import replace
+
+import pytest
+
+from experiments.participants.answers import PersonAnswers
+from experiments.quality import (
+    Alternation,
+    Comprehension,
+    Duplicate,
+    FailedChecks,
+    FastAnswers,
+    Incomplete,
+    OneKey,
+    TooFast,
+    exclude,
+)
+
+USUAL = PersonAnswers(
+    experiment="1.1",
+    person="aa",
+    status="completed",
+    trial=(0, 1, 2, 3),
+    response=(0, 1, 1, 0),
+    response_time_ms=(900.0, 700.0, 1100.0, 800.0),
+    feedback={},
+    checks=(True, True),
+    comprehension_attempts=1,
+    consent="",
+    language="en",
+    source="web",
+)
+ALL = (
+    Incomplete(),
+    Duplicate(),
+    TooFast(300),
+    FastAnswers(200, 0.2),
+    OneKey(0.9),
+    Alternation(0.9),
+    FailedChecks(0),
+    Comprehension(2),
+)
+
+
+def test_nobody_is_excluded_for_usual_answers():
+    assert exclude([USUAL, replace(USUAL, person="bb")], ALL) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "value"),
+    [
+        ({"response_time_ms": (100.0, 250.0, 290.0, 2000.0)}, TooFast(300), 270.0),
+        ({"response_time_ms": (100.0, 150.0, 900.0, 900.0)}, FastAnswers(200, 0.4), 0.5),
+        ({"response": (1, 1, 1, 1)}, OneKey(0.9), 1.0),
+        ({"response": (0, 1, 0, 1)}, Alternation(0.9), 1.0),
+        ({"checks": (False, True, False)}, FailedChecks(1), 2.0),
+        ({"comprehension_attempts": 4}, Comprehension(2), 4.0),
+        ({"status": "partial"}, Incomplete(), 4.0),
+        ({"status": "returned"}, Incomplete(keep_partial=True), 4.0),
+    ],
+)
+def test_each_rule_gives_the_number_that_decided(changes, rule, value):
+    (found,) = exclude([replace(USUAL, **changes)], [rule])
+    assert (found.rule, found.value) == (rule, value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"response_time_ms": (300.0, 300.0, 300.0, 300.0)}, TooFast(300)),
+        ({"response_time_ms": (100.0, 900.0, 900.0, 900.0)}, FastAnswers(200, 0.25)),
+        ({"response_time_ms": ()}, TooFast(300)),
+        ({"response_time_ms": ()}, FastAnswers(200, 0.0)),
+        ({"response": (1, 1, 1, 0)}, OneKey(0.75)),
+        ({"checks": (False,)}, FailedChecks(1)),
+        ({"status": "partial"}, Incomplete(keep_partial=True)),
+        ({"trial": (0,), "response": (0,), "response_time_ms": ()}, Alternation(0.1)),
+    ],
+)
+def test_at_its_limit_or_without_the_measure_a_rule_lets_people_stay(changes, rule):
+    assert exclude([replace(USUAL, **changes)], [rule]) == []
+
+
+def test_only_the_first_time_of_a_person_counts():
+    found = exclude([USUAL, replace(USUAL, person="bb"), USUAL, USUAL], [Duplicate()])
+    assert [(item.place, item.value) for item in found] == [(2, 1.0), (3, 2.0)]
+
+
+def test_who_left_before_the_first_trial_may_come_back():
+    left = replace(USUAL, status="partial", trial=(), response=(), response_time_ms=())
+    assert [item.place for item in exclude([left, USUAL], [Incomplete(), Duplicate()])] == [0]
+
+
+def test_earlier_experiments_count_only_where_the_rule_says_so():
+    assert exclude([USUAL], [Duplicate()], earlier=["aa"]) == []
+    (found,) = exclude([USUAL], [Duplicate(in_campaign=True)], earlier=["aa"])
+    assert found.value == 1.0
+
+
+def test_every_broken_rule_is_told():
+    careless = replace(USUAL, response=(1, 1, 1, 1), response_time_ms=(90.0,) * 4, checks=(False, False))
+    found = exclude([careless], ALL)
+    assert [item.rule.key for item in found] == ["too_fast", "fast_answers", "one_key", "failed_checks"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (TooFast(300), "People whose median response time is below 300 ms are excluded."),
+        (FastAnswers(200, 0.1), "People with more than 10% of their answers faster than 200 ms are excluded."),
+        (OneKey(0.95), "People who chose the same side in more than 95% of their answers are excluded."),
+        (FailedChecks(1), "People who failed more than 1 attention check are excluded."),
+        (Comprehension(2), "People who needed more than 2 attempts at the comprehension check are excluded."),
+    ],
+)
+def test_words_hold_the_limit(rule, words):
+    assert rule.words == words
