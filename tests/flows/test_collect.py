@@ -1,0 +1,349 @@
+"""Campaigns whose people answer one by one: waiting, joining, withdrawing, excluding, confirming."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from experiments.design import design_from_json
+from experiments.errors import TrialsError
+from experiments.participants.answers import pseudonym
+from experiments.participants.web.store import collection_key
+from experiments.record import AnswersArrived, CollectionClosed, TrialsCollected
+from flows.audit import audit
+from flows.collect import Waiting, waiting_in
+from flows.errors import FlowError
+from flows.main import app
+from flows.people import expire, export, find_person, holdings, import_answers, withdraw
+from flows.record import RECORD_TYPES, Concluded
+from flows.registering import registration_of
+from flows.run import read_state
+from flows.start import resume_run, run_study
+from traces.errors import InboxError
+from traces.fold import canonical_digest
+from traces.record import Tombstone
+from traces.step import Trace
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small import small_study
+
+QUICK = {"theories__candidates": 0, "theories__successors": 0, "theories__induction": False}
+SHORT = {"design__trials": 8, "design__participants": 12, "stop": {"cycles": 1, "least_cycles": 1}}
+ELSEWHERE = {"participants": {"source": "file"}, **QUICK, **SHORT}
+
+
+def answer_file(folder: Path, path: Path, names: list[str], *, seed: int = 1, **columns: object) -> Path:
+    """Answers of people who nearly always take the option with the higher sum of ratings."""
+    state, trace = read_state(folder)
+    with trace:
+        name = next(reversed(state.preregistrations))
+        design = design_from_json(trace.artifacts.get_json(state.preregistrations[name].record.design))
+    sums = design.stimuli["ratings"].sum(axis=2)
+    rng = np.random.default_rng(seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["experiment", "participant", "trial", "response", "response_time_ms", *columns])
+        for person in names:
+            for trial in rng.permutation(np.repeat(np.arange(len(sums)), design.repetitions)).tolist():
+                better = int(sums[trial, 1] > sums[trial, 0])
+                response = better if rng.random() < 0.95 else 1 - better
+                writer.writerow([name, person, trial, response, 700 + trial, *columns.values()])
+    return path
+
+
+def people(numbers: range) -> list[str]:
+    return [f"person {number}" for number in numbers]
+
+
+def findings(folder: Path) -> dict[str, bool]:
+    found = audit(folder, n_workers=1)
+    assert found.passed, [finding for finding in found.findings if not finding.passed]
+    return {finding.name: finding.withdrawn for finding in found.findings}
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that waits for its first answers."""
+    folder = tmp_path_factory.mktemp("runs") / "asked"
+    found = run_study(small_study(**ELSEWHERE), folder, n_workers=1)
+    assert isinstance(found, Waiting)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answered(asked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run, concluded on twelve people's answers."""
+    folder = tmp_path_factory.mktemp("runs") / "answered"
+    shutil.copytree(asked, folder)
+    import_answers(folder, answer_file(folder, folder / "a.csv", people(range(12))))
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    return folder
+
+
+@pytest.fixture
+def copy(answered: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(answered, tmp_path / "copy"))
+
+
+def test_a_pass_ends_while_people_are_missing_and_says_what_it_waits_for(asked: Path) -> None:
+    state, trace = read_state(asked)
+    trace.close()
+    waiting = waiting_in(state)
+    assert waiting is not None
+    assert (waiting.experiment, waiting.n_completed, waiting.n_planned) == ("1.1", 0, 12)
+    assert "`lakatos data import`" in waiting.text
+    assert (asked / "asked" / "1.1.csv").exists()
+    assert findings(asked)["order"] is False
+
+
+def test_waiting_again_records_nothing_new(asked: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "again"))
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        before = canonical_digest(trace.journal.events())
+    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        assert canonical_digest(trace.journal.events()) == before
+
+
+def test_answers_that_arrive_in_parts_give_the_run_that_whole_ones_give(
+    asked: Path, answered: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "parts"))
+    whole = answer_file(folder, tmp_path / "whole.csv", people(range(12))).read_text().splitlines()
+    for part in (people(range(5)), people(range(5, 12))):
+        rows = [line for line in whole if any(f",{name}," in line for name in part)]
+        (tmp_path / "part.csv").write_text("\n".join([whole[0], *rows]))
+        import_answers(folder, tmp_path / "part.csv")
+        found = resume_run(folder, n_workers=1)
+        if part == people(range(5)):
+            assert isinstance(found, Waiting)
+            assert found.n_completed == 5
+    assert isinstance(found, Concluded)
+    state, trace = read_state(folder)
+    other, other_trace = read_state(answered)
+    with trace, other_trace:
+        own = {key: item.record.declared for key, item in state.scores.items()}
+        theirs = {key: item.record.declared for key, item in other.scores.items()}
+    # Pseudonyms have keys of their own in each run, so that people stand in another order; their scores are the same.
+    assert own.keys() == theirs.keys()
+    for key, units in own.items():
+        assert np.sort(units.log_predictive) == pytest.approx(np.sort(theirs[key].log_predictive), abs=1e-9)
+
+
+def test_an_import_is_taken_once_and_whole_or_not_at_all(asked: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "imports"))
+    file = answer_file(folder, tmp_path / "a.csv", people(range(3)))
+    assert import_answers(folder, file).n_new == 3
+    assert import_answers(folder, file).n_new == 0
+    changed = file.read_text().replace("person 2", "person 9").splitlines()
+    row = next(number for number, line in enumerate(changed) if "person 0" in line)
+    cells = changed[row].split(",")
+    changed[row] = ",".join([*cells[:3], "1" if cells[3] == "0" else "0", *cells[4:]])
+    (tmp_path / "b.csv").write_text("\n".join(changed))
+    with pytest.raises(InboxError, match="with another content"):
+        import_answers(folder, tmp_path / "b.csv")
+    (tmp_path / "c.csv").write_text(file.read_text().replace("person 2", "person 8").replace(",700\n", ',"7,0"\n'))
+    with pytest.raises(TrialsError, match="decimal points, not commas"):
+        import_answers(folder, tmp_path / "c.csv")
+    assert holdings(folder).experiments[0].n_waiting == 3
+
+
+def test_no_identifier_is_in_the_journal_the_artifacts_or_the_inbox(answered: Path) -> None:
+    for path in answered.rglob("*"):
+        if path.is_file() and path.suffix != ".csv":
+            assert b"person 1" not in path.read_bytes(), path
+
+
+def test_each_person_is_an_artifact_of_its_own_in_nobody_elses_table(answered: Path) -> None:
+    state, trace = read_state(answered)
+    with trace:
+        table = trace.artifacts.get_json(state.collected["1.1"].record.trials)
+        assert set(table) == {"answers", "design", "n_options"}
+        assert len(set(table["answers"])) == 12
+    assert findings(answered)["people"] is False
+
+
+def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(copy: Path) -> None:
+    before, trace = read_state(copy)
+    with trace:
+        gone = before.answers["1.1"][3].record
+        old_scores = {item.digest for item in before.scores.values()}
+        old_concluded = before.concluded
+    found = withdraw(copy, gone.person)
+    assert (found.experiments, found.n_batches) == (("1.1",), 1)
+    stale = findings(copy)
+    assert stale["withdrawn"]
+    assert stale["validity"]
+    with Trace.open(copy, RECORD_TYPES, read_only=True) as trace:
+        assert not trace.artifacts.has(gone.answers)
+        assert all(batch.json()["person"] != gone.person for batch in trace.inbox.stored())
+    assert isinstance(resume_run(copy, n_workers=1), Concluded)
+    findings(copy)
+    after, trace = read_state(copy)
+    with trace:
+        assert after.collected["1.1"].record.n_people == 11
+        assert not old_scores & {item.digest for item in after.scores.values()}
+        assert after.concluded is not None
+        assert after.concluded.digest != old_concluded.digest
+        assert len(list(trace.records(TrialsCollected))) == 2
+        assert after.preregistrations["1.1"].digest == before.preregistrations["1.1"].digest
+    assert withdraw(copy, gone.person).n_batches == 0
+    import_answers(copy, copy / "a.csv")  # the same answers do not come back
+    assert holdings(copy).experiments[0].n_waiting == 0
+
+
+def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(copy: Path) -> None:
+    import_answers(copy, answer_file(copy, copy / "b.csv", ["latecomer"], seed=2))
+    assert isinstance(resume_run(copy, n_workers=1), Concluded)
+    state, trace = read_state(copy)
+    with trace:
+        assert state.collected["1.1"].record.n_people == 13
+        assert all(len(item.record.declared.log_predictive) == 13 for item in state.scores.values())
+        assert [item.record.reason for item in trace.records(Tombstone)] == ["the people of experiment 1.1 changed"]
+    findings(copy)
+    withdraw(copy, pseudonym(collection_key(copy), "file", "latecomer"))
+    assert isinstance(resume_run(copy, n_workers=1), Concluded)
+    state, trace = read_state(copy)
+    trace.close()
+    assert state.collected["1.1"].record.n_people == 12
+    assert state.concluded is not None
+    findings(copy)
+
+
+def test_fewer_people_are_enough_where_the_researcher_says_so(asked: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "fewer"))
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(6))))
+    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    assert isinstance(resume_run(folder, n_workers=1, enough=True), Concluded)
+    state, trace = read_state(folder)
+    with trace:
+        (closed,) = trace.records(CollectionClosed)
+    assert (closed.record.n_completed, closed.record.n_planned, closed.record.preregistered) == (6, 12, False)
+    assert state.collected["1.1"].record.n_people == 6
+    findings(folder)
+
+
+@pytest.mark.long
+def test_collection_ends_at_a_look_whose_bayes_factor_is_enough(tmp_path: Path) -> None:
+    stopping = {"rule": "bayes_factor", "first_look": 4, "look_every": 2, "bayes_factor": 3.0}
+    folder = tmp_path / "looks"
+    study = small_study(**{**ELSEWHERE, "design__stopping": stopping, "design__participants": 40})
+    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    assert "sequential" in registration_of(folder)["osf_prereg"]["Sampling Plan"]["Stopping rule"]
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(30))))
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        (closed,) = trace.records(CollectionClosed)
+    assert closed.record.preregistered
+    assert closed.record.n_completed == 30 < closed.record.n_planned
+    assert "Bayes factor" in closed.record.reason
+
+
+def test_an_export_holds_every_answer_and_no_identifier(copy: Path, tmp_path: Path) -> None:
+    export(copy, tmp_path / "out")
+    with (tmp_path / "out" / "answers.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    state, trace = read_state(copy)
+    trace.close()
+    assert len(rows) == sum(item.record.n_answers for item in state.answers["1.1"])
+    assert {row["person"] for row in rows} == {item.record.person[:16] for item in state.answers["1.1"]}
+    readme = (tmp_path / "out" / "README.md").read_text()
+    for name in rows[0]:
+        assert f"`{name}`" in readme
+    assert str((tmp_path / "out").resolve()) in withdraw(copy, rows[0]["person"]).exports
+
+
+def test_people_are_found_by_what_a_service_calls_them_and_only_if_there_is_one(copy: Path) -> None:
+    assert find_person(copy, "person 4", "file") == pseudonym(collection_key(copy), "file", "person 4")
+    with pytest.raises(FlowError, match="0 people"):
+        find_person(copy, "0123456789abcdef")
+    with pytest.raises(FlowError, match="at least 6 digits"):
+        find_person(copy, "")
+
+
+@pytest.mark.long
+def test_what_is_past_its_limit_is_shown_and_erased(tmp_path: Path) -> None:
+    folder = tmp_path / "limits"
+    study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "answers_days": 30}})
+    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(12))))
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    now = datetime.now(UTC)
+    assert holdings(folder, now).due == {}
+    assert expire(folder, now) == {}
+    soon = holdings(folder, now).next_due
+    assert soon is not None
+    assert abs(soon - now - timedelta(days=10)) < timedelta(minutes=5)
+    later = now + timedelta(days=11)
+    assert len(expire(folder, later)["identifiers"]) == 12
+    assert not (folder / "collection.key").exists()
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        assert trace.inbox.stored() == []
+        assert all(trace.artifacts.has(item.record.answers) for item in trace.records(AnswersArrived))
+    assert len(expire(folder, now + timedelta(days=31))["answers"]) == 12
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        assert not any(trace.artifacts.has(item.record.answers) for item in trace.records(AnswersArrived))
+    assert findings(folder)["withdrawn"]
+
+
+@pytest.mark.long
+def test_careless_people_are_excluded_by_the_rules_and_the_verdict_is_given_without_them_too(tmp_path: Path) -> None:
+    folder = tmp_path / "careless"
+    rules = {"median_time_below_ms": 450, "failed_checks_above": 1}
+    changes = {"participants__dropouts": 0.2, "participants__careless": 0.3, "exclusions": rules}
+    study = small_study(**{**QUICK, **SHORT, **changes, "confirmation": {"participants": 12, "trials": 4}})
+    assert isinstance(run_study(study, folder, n_workers=1), Concluded)
+    state, trace = read_state(folder)
+    with trace:
+        artifacts = {item.digest: trace.artifacts.get_json(item.record.answers) for item in state.answers["1.1"]}
+    fast = {
+        digest for digest, value in artifacts.items() if np.median(value["answers"]["response_time_ms"] or [0]) < 450
+    }
+    named = {item.record.answers for item in state.excluded if item.record.rule == "too_fast"}
+    assert {digest for digest in fast if artifacts[digest]["answers"]["response_time_ms"]} == named & set(artifacts)
+    assert state.collected["1.1"].record.n_people < 12
+    plan = state.preregistrations["1.1"].record
+    assert {item.record.words for item in state.excluded} <= set(plan.exclusion_rules)
+    assert state.sensitivity is not None
+    assert state.sensitivity.record.n_excluded > 0
+    assert set(state.sensitivity.record.scores) == set(state.pool)
+    assert state.confirmation is not None
+    assert state.confirmation.record.winner in state.pool
+    assert state.preregistrations["confirmation"].record.analysis.endswith("else open.")
+    findings(folder)
+
+
+def test_the_registration_has_every_prediction_and_the_fields_of_registries(asked: Path) -> None:
+    value = registration_of(asked)
+    assert json.loads(json.dumps(value)) == value
+    assert len(value["predictions"]) == 8
+    for trial in value["predictions"]:
+        for shares in trial["last_option"].values():
+            assert 0 <= shares["low"] <= shares["share"] <= shares["high"] <= 1
+        assert set(trial["last_option"]) == {theory["name"] for theory in value["theories"]}
+    assert len(value["as_predicted"]) == 9
+    fields = {name for section in value["osf_prereg"].values() for name in section}
+    assert {"Hypotheses", "Stopping rule", "Data exclusion", "Missing data", "Inference criteria"} <= fields
+
+
+def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(asked: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "commands"))
+    runner = CliRunner()
+    status = runner.invoke(app, ["status", str(folder)])
+    assert "0 of 12 have completed" in " ".join(status.output.split())
+    waiting = runner.invoke(app, ["resume", str(folder), "--engine", "none"])
+    assert waiting.exit_code == 3
+    file = answer_file(folder, tmp_path / "a.csv", people(range(2)))
+    assert "2 people are new" in runner.invoke(app, ["data", "import", str(folder), str(file)]).output
+    assert "2" in runner.invoke(app, ["data", "list", str(folder)]).output
+    markdown = runner.invoke(app, ["preregister", str(folder)]).output
+    assert markdown.startswith("# Preregistration: experiment 1.1")
+    assert json.loads(runner.invoke(app, ["preregister", str(folder), "--format", "json"]).output)["version"] == 1
