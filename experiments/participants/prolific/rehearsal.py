@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import httpx
 
@@ -94,22 +95,29 @@ def rehearse(
         timeout_s: Seconds that the client waits for an answer.
     """
     stand_in.world = world
-    n_failed = 0
+    n_failed, clerk = 0, cast(Clerk | None, None)
+    open_now = ExitStack()
+
+    @contextmanager
+    def program() -> Iterator[Clerk]:
+        with (
+            _client(stand_in, make_transport, timeout_s) as client,
+            Ledger(folder / LEDGER_FILE, now=world.now) as ledger,
+        ):
+            if plan.name not in ledger.experiments():
+                ledger.keep_plan(plan)
+            yield Clerk(client, ledger, plan.name, page_of(world), bonus=lambda entry: bonus(entry.id))
 
     def attend(work: Callable[[Clerk], T]) -> T:
-        """Do ``work`` in a program of its own; after a failure that asks to try later, or a kill, in another."""
-        nonlocal n_failed
+        """Do ``work``; after a failure that asks to try later, or a kill, in a new program that has only the books."""
+        nonlocal n_failed, clerk
         for _ in range(_MOST_ROUNDS):
             try:
-                with (
-                    _client(stand_in, make_transport, timeout_s) as client,
-                    Ledger(folder / LEDGER_FILE, now=world.now) as ledger,
-                ):
-                    if plan.name not in ledger.experiments():
-                        ledger.keep_plan(plan)
-                    return work(Clerk(client, ledger, plan.name, page_of(world), bonus=lambda entry: bonus(entry.id)))
+                clerk = clerk or open_now.enter_context(program())
+                return work(clerk)
             except (UnreachableError, OutcomeUnknownError, kill):
-                n_failed += 1
+                n_failed, clerk = n_failed + 1, None
+                open_now.close()
         raise UnreachableError(f"the stand-in could not be reached in {_MOST_ROUNDS} attempts; lower its faults.")
 
     confirmation = confirm(plan, limit, typed_name=plan.name)
@@ -122,6 +130,7 @@ def rehearse(
         still = still + 1 if account == last and world.quiet() else 0
         last, n_rounds = account, n_rounds + 1
     account, found = attend(lambda clerk: (clerk.poll(), clerk.account, clerk.books)[1:])
+    open_now.close()
     people = {item.participant for item in world.submissions.values()}
     return Rehearsal(
         seed=world.seed,

@@ -154,9 +154,7 @@ def test_a_rejection_needs_a_message_as_long_as_the_service_demands():
 
 
 def test_a_list_that_ignores_the_offset_ends():
-    entries = ",".join(
-        f'{{"id": "s{n}", "participant_id": "p{n}", "status": "RESERVED"}}' for n in range(200)
-    )
+    entries = ",".join(f'{{"id": "s{n}", "participant_id": "p{n}", "status": "RESERVED"}}' for n in range(200))
     with answering((200, {}, f'{{"results": [{entries}]}}'.encode())) as (address, asked):
         seen = {item.id for item in client_of(address).list_submissions("st")}
     assert len(seen) == 200
@@ -191,6 +189,6 @@ def test_the_token_does_not_follow_a_redirect():
         answering((200, {}, b"{}")) as (elsewhere, stolen),
         answering((302, {"Location": elsewhere}, b"")) as (address, _),
     ):
-        with pytest.raises(Exception, match="places_taken|status|documented"):
+        with pytest.raises(Exception, match="documented"):
             client_of(address).get_study("x")
         assert not stolen
