@@ -1,13 +1,13 @@
 """Design search: processor time, memory, what is gained by searching, and whether promised power is kept.
 
-    python benchmarks/design.py                              # benchmarks/results/design.json
-    python benchmarks/design.py --adopy VENV/bin/python      # and adopy beside it, from a virtual environment of its own
-    python benchmarks/design.py --parts select power         # some parts only; the others stay as they are
+    python benchmarks/design.py                           # benchmarks/results/design.json
+    python benchmarks/design.py --adopy VENV/bin/python   # and adopy beside it, from an environment of its own
+    python benchmarks/design.py --parts select power      # some parts only; the others stay as they are
 
 Parts:
 
-- ``select``: 8 trials from 10,000 of the risky domain for 8 rivals with 512 draws each, beside a plain implementation of
-  the same formula, which enumerates the ways to answer every candidate batch anew. The plain one runs on some of the
+- ``select``: 8 trials from 10,000 of the risky domain for 8 rivals with 512 draws each, beside a plain implementation
+  of the same formula, which enumerates the ways to answer every candidate batch anew. The plain one runs on some of the
   candidates, on which both must choose the same trials, and its time is extrapolated in proportion to the candidates.
 - ``batches``: 32 trials for 4 rivals with 200 draws, from 10,000 and from 122,760 candidates, lazy and not.
 - ``gain``: information of the 8 trials against random ones and against the best of 1,000 random designs, exact.
@@ -205,12 +205,8 @@ def part_gain() -> dict[str, Any]:
     rng, prior = np.random.default_rng(4), uniform(8)
     found = choose_trials(own, prior, n_trials=8, rng=rng, random_share=0)
     worth = information_of_batch([p[:, found.rows] for p in own], prior, rng=rng).value
-    random = np.array(
-        [
-            information_of_batch([p[:, rng.choice(10_000, 8, replace=False)] for p in own], prior, rng=rng).value
-            for _ in range(1000)
-        ]
-    )
+    designs = [rng.choice(10_000, 8, replace=False) for _ in range(1000)]
+    random = np.array([information_of_batch([p[:, rows] for p in own], prior, rng=rng).value for rows in designs])
     return {
         "searched_nats": worth,
         "random_mean_nats": float(random.mean()),

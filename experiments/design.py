@@ -297,7 +297,7 @@ def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> A
     for start in range(0, n_draws, n_rows):
         rows = slice(start, start + n_rows)
         for part in _with_last(list(outcomes[:, rows])):
-            value -= own[rows] @ _entropy_terms(part)
+            value += own[rows] @ _p_log_p(part)
     return value
 
 
@@ -478,13 +478,14 @@ class _Search:
         for share, t in zip(prior, real, strict=True):
             every = outcome_probabilities(np.asarray(probabilities[t]), repetitions)
             own = np.empty((every.shape[-1] - 1, *every.shape[:2]), dtype=np.float32)
-            for k in range(len(own)):
-                own[k] = every[..., k]
             draws = (share * weights[t]).astype(np.float32)
-            for start in range(0, n_candidates, _BLOCK):
-                block = slice(start, start + _BLOCK)
-                for part in _with_last(list(own[:, :, block])):
-                    noise[block] += draws @ _entropy_terms(part)
+            n_rows = max(1, 128 * _BLOCK // n_candidates)
+            for start in range(0, len(draws), n_rows):
+                rows = slice(start, start + n_rows)
+                for k in range(len(own)):
+                    own[k, rows] = every[rows, :, k]
+                for part in _with_last(list(own[:, rows])):
+                    noise -= draws[rows] @ _p_log_p(part)
             laid_out.append(own)
         return cls(laid_out, prior, [weights[t] for t in real], noise)
 
@@ -526,24 +527,29 @@ class _Search:
     ) -> tuple[int, float, bool]:
         """The free candidate that adds most per value, and whether that is proved; ``gain`` and ``bound`` learn."""
         best, row = -np.inf, -1
-        order = np.flatnonzero(free)
-        order = order[np.argsort(-gain[order] / value[order], kind="stable")]
-        looked = np.zeros(len(gain), dtype=bool)
-        for start in range(0, len(order), _BLOCK):
-            block = order[start : start + _BLOCK]
-            possible = bound[block] / value[block] > best
+        n = len(gain)
+        if exact:  # neighbours in memory, the most promising first
+            blocks = [np.arange(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)]
+            blocks.sort(key=lambda rows: -float((gain[rows] / value[rows]).max()))
+        else:
+            order = np.flatnonzero(free)
+            order = order[np.argsort(-gain[order] / value[order], kind="stable")]
+            blocks = [order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK)]
+        looked = np.zeros(n, dtype=bool)
+        for block in blocks:
+            possible = free[block] & (bound[block] / value[block] > best)
             if not exact:
                 possible &= gain[block] / value[block] > best
-            block = np.sort(block[possible])
-            if not len(block):
+            rows = block if exact and 2 * possible.sum() > len(block) else np.sort(block[possible])
+            if not len(rows):
                 if exact:
                     continue
                 break
-            gain[block], bound[block] = self.look(ways, block)
-            looked[block] = True
-            place = int(np.argmax(gain[block] / value[block]))
-            if gain[block[place]] / value[block[place]] > best:
-                best, row = float(gain[block[place]] / value[block[place]]), int(block[place])
+            gain[rows], bound[rows] = self.look(ways, rows)
+            looked[rows] = True
+            worth = np.where(free[rows], gain[rows] / value[rows], -np.inf)
+            if worth.max() > best:
+                best, row = float(worth.max()), int(rows[worth.argmax()])
         unseen = free & ~looked
         return row, float(gain[row]), bool(np.all(bound[unseen] / value[unseen] <= best))
 
@@ -560,13 +566,13 @@ class _Search:
         for t, (own, p) in enumerate(zip(people, self.outcomes, strict=True)):
             here = [part[:, rows[0] : rows[-1] + 1] if whole else part.take(rows, axis=1) for part in p]
             for k, part in enumerate(_with_last([own @ columns for columns in here])):
-                within += (share * posterior[:, t]) @ _entropy_terms(part)
+                within -= (share * posterior[:, t]) @ _p_log_p(part)
                 part *= posterior[:, t, None]
                 if t == 0:
                     marginal.append(part)
                 else:
                     marginal[k] += part
-        total = np.sum([share @ _entropy_terms(part) for part in marginal], axis=0, dtype=np.float64)
+        total = -np.sum([share @ _p_log_p(part) for part in marginal], axis=0, dtype=np.float64)
         return total - within, np.maximum(total - self.noise[rows], 0)
 
 
@@ -680,13 +686,14 @@ def _with_last(outcomes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     rest = 1 - outcomes[0]
     for part in outcomes[1:]:
         rest -= part
-    return [*outcomes, np.maximum(rest, 0, out=rest)]
+    return [*outcomes, np.abs(rest, out=rest)]  # rounding can leave it below 0
 
 
-def _entropy_terms(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-    """-p log p, much faster than `scipy.special.entr` in single precision."""
+def _p_log_p(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What entropies are sums of, much faster than `scipy.special.entr` in single precision."""
     terms: NDArray[np.float32] = np.log(probabilities + np.float32(1e-30))
-    return np.multiply(terms, -probabilities, out=terms)
+    terms *= probabilities
+    return terms
 
 
 def _softmax(log_values: Array, axis: int) -> Array:
