@@ -34,6 +34,7 @@ from flows.state import RunState, advance
 from judges.epoch import JudgeEpoch, freeze
 from judges.rubrics import RUBRICS
 from theories.behave import behave
+from theories.check import load_theory
 from theories.errors import TheoryError
 from theories.families import FAMILIES
 from theories.families.family import Family
@@ -41,7 +42,7 @@ from theories.grammar import Composition
 from theories.laboratory import Laboratory
 from theories.prior import draw_population
 from theories.sandbox.client import Sandbox
-from theories.theory import Theory, TheoryProgram, load_theory, read_program
+from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest, Fingerprint, digest_bytes, digest_of
 from traces.journal import INTENT
 from traces.record import Record

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,7 +37,7 @@ FALSE_ALARM_RATE = 1e-6
 MOST_CANDIDATES = 200
 N_SEQUENCES = 2
 """People in each set of given answers, for theories that learn."""
-N_GROUPS = 8
+N_GROUPS = 2
 """Groups in which the draws of such a theory are tried."""
 TIMES = ("cost", "start")
 """Checks whose sentences tell seconds."""
@@ -71,6 +71,8 @@ class CheckReport:
     digest: str
     domain: str
     checks: tuple[Check, ...]
+    broadcasts: bool = True
+    """False when it only runs one draw at a time."""
 
     @property
     def passed(self) -> bool:
@@ -124,8 +126,10 @@ def check_theory(
     domain: Domain,
     sandbox: Sandbox,
     *,
+    probes: Sequence[Stimuli] | None = None,
     candidates: Stimuli | None = None,
     seed: int = 0,
+    steps: Sequence[_Step] | None = None,
 ) -> CheckReport:
     """Try everything that a theory of ``domain`` must prove.
 
@@ -133,8 +137,10 @@ def check_theory(
         program: The text.
         domain: Gives the probes.
         sandbox: Where it runs.
+        probes: Instead of the domain's own, for a theory of some of its trials only.
         candidates: Trials of the study's own space, tried as well; at most the first 200, a schedule whole.
         seed: Of random points, orders and simulated choices; the same seed asks the same.
+        steps: Instead of all of them.
 
     Returns:
         A report; it never raises because of what the theory does, see `CheckReport.raise_for_failure`.
@@ -144,15 +150,39 @@ def check_theory(
     except TheoryError as error:
         failed = Check("source", False, None, None, str(error), error=type(error).__name__)
         return CheckReport("A program without a name", program.digest, domain.name, (failed,))
-    trial = _Trial(theory, domain, sandbox, candidates, seed)
+    trial = _Trial(theory, domain, sandbox, domain.probes if probes is None else lambda _: probes, candidates, seed)
     checks = [Check("source", True, None, None, "it parses, states a claim and declares proper priors.")]
-    for step in (_probabilities, _same_answers, _separate_units, _order, _choices, _cost, _sensitivity, _claim):
+    for step in EVERYTHING if steps is None else steps:
         try:
             checks += step(trial)
         except TheoryError as error:
             checks.append(Check(step.__name__[1:], False, None, None, str(error), error=type(error).__name__))
             break
-    return CheckReport(theory.name, program.digest, domain.name, tuple(checks))
+    return CheckReport(theory.name, program.digest, domain.name, tuple(checks), trial.broadcasts)
+
+
+def load_theory(
+    program: TheoryProgram,
+    domain: Domain,
+    sandbox: Sandbox,
+    probes: Sequence[Stimuli] | None = None,
+    *,
+    thorough: bool = False,
+) -> Theory:
+    """The program as a theory of ``domain``, with what was proved of it.
+
+    Args:
+        program, domain, sandbox, probes: As in `check_theory`.
+        thorough: Whether it must prove everything; else that it answers with probabilities, always the same ones.
+
+    Raises:
+        TheoryError: The first check that it fails.
+    """
+    report = check_theory(program, domain, sandbox, probes=probes, steps=None if thorough else NEEDED)
+    report.raise_for_failure()
+    # What was measured in seconds differs from run to run and stays out of records.
+    lasting = tuple(f"{item.name}: {item.sentence}" for item in report.checks if item.name not in TIMES)
+    return replace(read_program(program), broadcasts=report.broadcasts, checks=lasting)
 
 
 @dataclass(frozen=True)
@@ -190,15 +220,23 @@ def _answered(domain: Domain, stimuli: Stimuli, order: NDArray[np.int64], respon
 class _Trial:
     """A theory on trial: what it is asked, and how."""
 
-    def __init__(self, theory: Theory, domain: Domain, sandbox: Sandbox, candidates: Stimuli | None, seed: int) -> None:
+    def __init__(
+        self,
+        theory: Theory,
+        domain: Domain,
+        sandbox: Sandbox,
+        probes: Callable[[np.random.Generator], Sequence[Stimuli]],
+        candidates: Stimuli | None,
+        seed: int,
+    ) -> None:
         self.theory, self.domain, self.sandbox = theory, domain, sandbox
+        self.broadcasts = True
         self.candidates: Stimuli | None = None
         self.walks = theory.learns or domain.sequential
         self.rng = np.random.default_rng(seed)
         self.points = check_points(theory.priors, self.rng)
         named = [
-            (f"probe {index} of the domain {domain.name!r}", probe)
-            for index, probe in enumerate(domain.probes(self.rng))
+            (f"probe {index} of the domain {domain.name!r}", probe) for index, probe in enumerate(probes(self.rng))
         ]
         if candidates is not None:
             n_most = len(candidates) if domain.sequential else MOST_CANDIDATES
@@ -306,7 +344,7 @@ def _same_answers(trial: _Trial) -> list[Check]:
         first = ask(trial.points)
         parts = [ask({name: values[group] for name, values in trial.points.items()}) for group in groups]
         again = ask(trial.points)
-        broadcasts = ask.broadcasts
+        broadcasts = trial.broadcasts = ask.broadcasts
     with trial.asking(trial.sheets) as ask:
         elsewhere = ask(trial.points)
     back = np.argsort(shuffled)
@@ -566,6 +604,22 @@ def _claim(trial: _Trial) -> list[Check]:
         for item in report.tried
     ]  # fmt: skip
     return found or [Check("claim", True, None, None, "it states no PREDICTIONS that could be tried on its code.")]
+
+
+_Step = Callable[[_Trial], list[Check]]
+NEEDED: tuple[_Step, ...] = (_same_answers, _order)
+"""What a theory must prove to be asked anything; the sandbox refuses answers that are no probabilities."""
+EVERYTHING: tuple[_Step, ...] = (
+    _probabilities,
+    _same_answers,
+    _separate_units,
+    _order,
+    _choices,
+    _cost,
+    _sensitivity,
+    _claim,
+)
+"""What it must prove to enter."""
 
 
 def _compared(

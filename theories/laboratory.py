@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -19,14 +18,14 @@ from scipy.special import logsumexp
 from experiments.participants.simulated import as_trials
 from experiments.task import Domain, Stimuli, Trials
 from theories.behave import behave
-from theories.check import TIMES, check_theory
+from theories.check import load_theory
 from theories.distance import Duplicate, find_duplicate
 from theories.errors import TheoryError
 from theories.evaluate import Evaluated, evaluate
 from theories.grammar import Composition, Grammar
 from theories.sandbox.client import Limits, Sandbox
 from theories.score import Evidence
-from theories.theory import Theory, TheoryProgram, read_program
+from theories.theory import Theory, TheoryProgram
 from theories.view import View
 from traces.digest import Digest
 
@@ -69,15 +68,7 @@ class Laboratory:
         Raises:
             TheoryError: The first check that it fails.
         """
-
-        def work() -> Theory:
-            report = check_theory(program, self.domain, self._sandbox())
-            report.raise_for_failure()
-            # What was measured in seconds differs from run to run and stays out of records.
-            lasting = tuple(f"{item.name}: {item.sentence}" for item in report.checks if item.name not in TIMES)
-            return replace(read_program(program), checks=lasting)
-
-        return self._pool.submit(work).result()
+        return self._pool.submit(lambda: load_theory(program, self.domain, self._sandbox(), thorough=True)).result()
 
     def duplicate(self, candidate: Theory, pool: Sequence[Theory], stimuli: Stimuli) -> Duplicate | None:
         """The first of ``pool`` that predicts as ``candidate`` does once it may adapt; see `find_duplicate`."""

@@ -1,7 +1,7 @@
 """A theory: a claim about behaviour that can be run.
 
-A `TheoryProgram` is text. It becomes a `Theory` only through `load_theory`, which reads its claim and its declared
-parameters without running it, and then proves in the sandbox that it behaves as a theory must. The source looks like
+A `TheoryProgram` is text. `read_program` reads its claim and its declared parameters without running it, and
+`theories.check.load_theory` then proves in the sandbox that it behaves as a theory must. The source looks like
 this::
 
     \"\"\"Weighted additive: people add up the ratings, each weighted by the validity of its cue.\"\"\"
@@ -35,20 +35,17 @@ A theory of people who learn, or who depend on what they did before, carries a *
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli
-from theories.errors import TheoryProbabilityError, TheorySourceError
+from theories.errors import TheorySourceError
 from theories.prior import Prior, draw_population, parse_prior
-from theories.sandbox.client import Sandbox
 from theories.sandbox.lint import parse
-from theories.sequence import replay, simulate
 from traces.digest import Digest, digest_bytes
 
 Array = NDArray[np.float64]
@@ -72,7 +69,7 @@ class TheoryProgram:
 
 @dataclass(frozen=True)
 class Theory:
-    """A program that passed all checks. Make it with `load_theory`."""
+    """A program that was read; one that may enter has passed all checks. Make it with `theories.check.load_theory`."""
 
     program: TheoryProgram
     name: str
@@ -167,111 +164,3 @@ def _is_composition(value: Any) -> bool:
         isinstance(slot, str) and isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
         for slot, names in value.items()
     )
-
-
-def load_theory(
-    program: TheoryProgram, domain: Domain, sandbox: Sandbox, probes: Sequence[Stimuli] | None = None
-) -> Theory:
-    """Prove that a program is a theory of ``domain`` and return it as one.
-
-    It is run in the sandbox on the domain's probes, at the corners and in the middle of its declared ranges:
-    probabilities must be finite, not negative and sum to one (the sandbox refuses others), must not depend on the
-    order of trials unless the theory learns, must be the same on a second call, and draws taken together must equal
-    draws taken one at a time. ``probes`` replace the domain's own, for a theory of some of its trials only.
-
-    Raises:
-        TheoryError: The first of these that fails, with the probe where it does.
-    """
-    theory = read_program(program)
-    rng = np.random.default_rng(0)
-    probes = domain.probes(rng) if probes is None else probes
-    corners = corner_draws(theory.priors, rng)
-    walks = theory.learns or domain.sequential
-    probe = _probe_walks if walks else _probe_sets
-    first, second, single, broadcasts = probe(theory, domain, sandbox, probes, corners)
-    for index, (asked, again, alone) in enumerate(zip(first, second, single, strict=True)):
-        where = f"on probe {index} of the domain {domain.name!r}"
-        if not np.array_equal(asked, again):
-            raise TheoryProbabilityError(f"the theory answers differently when asked twice {where}; use no randomness.")
-        if not np.allclose(asked[:1], alone, atol=1e-9):
-            raise TheoryProbabilityError(
-                f"draws taken together differ from draws taken one at a time {where}; "
-                "combine arrays along the first axis only by broadcasting."
-            )
-    if not walks:
-        reverse = [{name: array[::-1] for name, array in probe.arrays.items()} for probe in probes]
-        backwards = sandbox.probabilities(program.source, corners, reverse, n_options=domain.n_options(probes[0]))
-        for index, (asked, reversed_) in enumerate(zip(first, backwards, strict=True)):
-            if not np.allclose(asked, reversed_[:, ::-1], atol=1e-9):
-                raise TheoryProbabilityError(
-                    f"probabilities depend on the order of the trials on probe {index} of the domain {domain.name!r}; "
-                    "a theory without `learn` may look at one trial at a time only."
-                )
-    checks = (
-        f"probabilities are finite, not negative and sum to one on {sum(map(len, probes))} trials at "
-        f"{len(next(iter(corners.values())))} points of the declared ranges",
-        "two calls agree",
-        "carries a state from trial to trial" if theory.learns else "the order of trials does not matter",
-        "draws together equal draws one at a time" if broadcasts else "runs one draw at a time",
-    )
-    return replace(theory, broadcasts=broadcasts, checks=checks)
-
-
-Probed = tuple[list[Array], list[Array], list[Array], bool]
-"""Answers of all draws, again, of the first draw alone, and whether draws can be taken together."""
-
-
-def _probe_sets(
-    theory: Theory, domain: Domain, sandbox: Sandbox, probes: Sequence[Stimuli], corners: Mapping[str, Array]
-) -> Probed:
-    """All trials of each probe at once."""
-    stimuli = [probe.arrays for probe in probes]
-    n_options = domain.n_options(probes[0])
-    with sandbox.open_session(theory.program.source, stimuli, n_options=n_options) as session:
-        together, again = session.probabilities(corners), session.probabilities(corners)
-        alone = session.probabilities({name: values[:1] for name, values in corners.items()})
-        return together, again, alone, session.broadcasts
-
-
-def _probe_walks(
-    theory: Theory, domain: Domain, sandbox: Sandbox, probes: Sequence[Stimuli], corners: Mapping[str, Array]
-) -> Probed:
-    """Each probe as the steps of sequences with simulated answers, the same for all calls."""
-    n_draws = len(next(iter(corners.values())))
-    found: Probed = ([], [], [], True)
-    broadcasts = True
-    for index, probe in enumerate(probes):
-        with sandbox.open_session(theory.program.source, [], n_options=domain.n_options(probe)) as session:
-            order = np.arange(len(probe))[None]
-            rng = np.random.default_rng(index)
-            done = simulate(session, domain, corners, probe, order, rng)
-            found[0].append(done.probabilities[:, 0])
-            for draws, answers in ((slice(None), found[1]), (slice(0, 1), found[2])):
-                own = {name: values[draws] for name, values in corners.items()}
-                answers.append(replay(session, domain, own, probe, order, done, draws)[:, 0])
-            broadcasts = broadcasts and (session.broadcasts or n_draws == 1)
-    return (*found[:3], broadcasts)
-
-
-def corner_draws(priors: Mapping[str, Prior], rng: np.random.Generator, n_random: int = 24) -> dict[str, Array]:
-    """Extremes, middle and random points of the declared ranges, each ``(n_points,)``."""
-    if not priors:
-        return {"": np.zeros(2)}
-    names = list(priors)
-    edge = np.concatenate(
-        [
-            np.eye(len(names)),
-            1 - np.eye(len(names)),
-            np.zeros((1, len(names))),
-            np.ones((1, len(names))),
-            np.full((1, len(names)), 0.5),
-        ]
-    )
-    fractions = np.concatenate([edge, rng.random((n_random, len(names)))])
-
-    def at(prior: Prior, fraction: Array) -> Array:
-        low, high = prior.latent(np.array([prior.low, prior.high]))
-        latent = low + (high - low) * fraction
-        return np.asarray(np.clip(np.exp(latent) if prior.is_log else latent, prior.low, prior.high))
-
-    return {name: at(priors[name], fractions[:, column]) for column, name in enumerate(names)}

@@ -33,11 +33,12 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen  # noqa: E402
 from experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
 from experiments.task import Stimuli, Trials  # noqa: E402
+from theories.check import load_theory  # noqa: E402
 from theories.induction.induce import induce  # noqa: E402
 from theories.laboratory import LIMITS  # noqa: E402
 from theories.sandbox.client import Sandbox  # noqa: E402
 from theories.sequence import expected, follow  # noqa: E402
-from theories.theory import Theory, TheoryProgram, load_theory  # noqa: E402
+from theories.theory import Theory, TheoryProgram  # noqa: E402
 
 Array = NDArray[np.float64]
 DOMAIN = MultiattributeDomain()

@@ -231,7 +231,7 @@ class TestMisbehaviour:
         )
         body = EVIDENCE + "return 0.5 + 0 * evidence + 0 * parameters['lapse'] + now.astype(float) % 60 / 1000"
         theory = read_program(program(source_of(body, before=before)))
-        twice, processes, _ = _same_answers(_Trial(theory, DOMAIN, sandbox, None, 0))
+        twice, processes, _ = _same_answers(_Trial(theory, DOMAIN, sandbox, DOMAIN.probes, None, 0))
         assert twice.passed
         assert not processes.passed
         assert "answers differently in another process on probe 0" in processes.sentence

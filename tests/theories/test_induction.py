@@ -10,6 +10,7 @@ from experiments.domains.intertemporal import IntertemporalDomain
 from experiments.domains.multiattribute import MultiattributeDomain
 from experiments.domains.risky import RiskyDomain
 from experiments.task import Stimuli, Trials
+from theories.check import load_theory
 from theories.induction.additive import AdditiveSearch
 from theories.induction.induce import induce
 from theories.induction.library import values, vocabulary
@@ -18,7 +19,7 @@ from theories.induction.source import Branch, shared_error
 from theories.induction.terms import Term, Terms, gates, leads, past_leads, read_answers, signs
 from theories.induction.tree import Const, Follow, Split, TreeSearch, log_likelihood, predict
 from theories.sequence import follow
-from theories.theory import TheoryProgram, load_theory
+from theories.theory import TheoryProgram
 
 DOMAIN = MultiattributeDomain()
 SPACE = {"validities": [0.9, 0.8, 0.7], "levels": [0, 1, 2]}

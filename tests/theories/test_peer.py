@@ -6,12 +6,12 @@ import pytest
 from experiments.domains.multiattribute import MultiattributeDomain
 from experiments.task import Trials
 from theories.behave import behave
+from theories.check import load_theory
 from theories.errors import TheoryLintError, TheorySourceError
 from theories.families.multiattribute import FAMILY
 from theories.peer import import_autocog
 from theories.sandbox.client import Sandbox
 from theories.sequence import follow
-from theories.theory import load_theory
 
 DOMAIN = MultiattributeDomain()
 SPACE = DOMAIN.space({"validities": [0.9, 0.8, 0.6], "levels": [0, 1]})

@@ -8,11 +8,13 @@ from scipy.special import logsumexp
 
 from experiments.domains.intertemporal import IntertemporalDomain, dated
 from experiments.task import Stimuli
+from theories.check import load_theory
 from theories.claim import Prediction, check_claim
 from theories.families.intertemporal import FAMILY, GRAMMAR, SEEDS
 from theories.grammar import Composition, composition_of
+from theories.points import check_points
 from theories.prior import draw_population, parse_prior
-from theories.theory import TheoryProgram, corner_draws, load_theory, read_program
+from theories.theory import TheoryProgram, read_program
 
 DOMAIN = IntertemporalDomain()
 BASE = {"discounting": ("hyperbolic",), "comparison": ("difference in value",), "choice": ("logistic",)}
@@ -71,7 +73,7 @@ def test_published_theories_pass_all_checks(name, sandbox):
 @pytest.mark.parametrize("composition", ONE_MECHANISM_EACH)
 def test_every_mechanism_gives_probabilities_that_swapping_sides_turns_round(composition):
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
-    draws = corner_draws(priors_of(composition), np.random.default_rng(0))
+    draws = check_points(priors_of(composition), np.random.default_rng(0))
     draws = {name: value[:, None] for name, value in draws.items()}
     choose = choose_of(composition)
     with np.errstate(all="raise", under="ignore"):

@@ -5,11 +5,12 @@ import pytest
 
 from experiments.domains.learning import LearningDomain, steps
 from experiments.task import Trials
+from theories.check import load_theory
 from theories.families.learning import FAMILY
 from theories.grammar import Composition
 from theories.sandbox.client import Sandbox
 from theories.sequence import follow, simulate
-from theories.theory import TheoryProgram, load_theory, read_program
+from theories.theory import TheoryProgram, read_program
 
 DOMAIN = LearningDomain()
 

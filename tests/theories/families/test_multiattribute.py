@@ -5,12 +5,14 @@ import pytest
 
 from experiments.domains.multiattribute import MultiattributeDomain
 from experiments.task import Stimuli, Trials
+from theories.check import load_theory
 from theories.errors import GrammarError
 from theories.families.multiattribute import FAMILY
 from theories.grammar import Composition
+from theories.points import check_points
 from theories.sandbox.client import Sandbox
 from theories.sequence import follow
-from theories.theory import TheoryProgram, corner_draws, load_theory, read_program
+from theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()
 GRAMMAR = FAMILY.grammar
@@ -75,7 +77,7 @@ def along_one_person(sandbox, slots):
     Weighted additive with ``slots``, which must pass all checks of a theory; its sensitivity is held at 5.
     """
     theory = load_theory(TheoryProgram(GRAMMAR.write(Composition(PLAIN | slots), "Theory"), "test"), DOMAIN, sandbox)
-    points = corner_draws(theory.priors, np.random.default_rng(1), n_random=8)
+    points = check_points(theory.priors, np.random.default_rng(1), n_random=8)
     n_points = len(next(iter(points.values())))
     points |= {"sensitivity": np.full(n_points, 5.0)} if "sensitivity" in points else {}
     if not theory.learns:

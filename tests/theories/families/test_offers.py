@@ -8,10 +8,12 @@ import pytest
 from experiments.archives.multiattribute_electricity import FILE, READER
 from experiments.domains.offers import OffersDomain, offered
 from experiments.task import Stimuli
+from theories.check import load_theory
 from theories.families.offers import FAMILY, GRAMMAR, SEEDS
 from theories.grammar import Composition, composition_of
+from theories.points import check_points
 from theories.prior import parse_prior
-from theories.theory import corner_draws, load_theory, read_program
+from theories.theory import read_program
 
 DOMAIN = OffersDomain()
 BASE = {"expectation": ("expected prices",), "evaluation": ("weighted sum",), "choice": ("logistic",)}
@@ -58,7 +60,7 @@ def test_published_theories_pass_all_checks(name, sandbox):
 @pytest.mark.parametrize("composition", ONE_MECHANISM_EACH)
 def test_every_mechanism_gives_probabilities_that_follow_the_offers_not_their_places(composition):
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
-    draws = corner_draws(priors_of(composition), np.random.default_rng(0))
+    draws = check_points(priors_of(composition), np.random.default_rng(0))
     draws = {name: value[:, None] for name, value in draws.items()}
     choose = choose_of(composition)
     order = [2, 0, 3, 1]

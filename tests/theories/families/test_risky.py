@@ -12,11 +12,13 @@ from experiments.archives.risky_cpc18 import FILE, READER
 from experiments.domains.risky import RiskyDomain, pairs
 from experiments.task import Stimuli, Trials
 from theories.calibrate import calibrate, leave_one_out
+from theories.check import load_theory
 from theories.families.risky import FAMILY, GRAMMAR, SEEDS
 from theories.grammar import Composition, composition_of
+from theories.points import check_points
 from theories.prior import parse_prior
 from theories.score import log_likelihood
-from theories.theory import TheoryProgram, corner_draws, load_theory, read_program
+from theories.theory import TheoryProgram, read_program
 
 DOMAIN = RiskyDomain()
 FOUND = Composition(
@@ -101,7 +103,7 @@ def test_published_theories_pass_all_checks(name, sandbox):
 def test_every_mechanism_gives_probabilities_that_swapping_sides_turns_round(composition):
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
     draws = {
-        name: value[:, None] for name, value in corner_draws(priors_of(composition), np.random.default_rng(0)).items()
+        name: value[:, None] for name, value in check_points(priors_of(composition), np.random.default_rng(0)).items()
     }
     choose = choose_of(composition)
     with np.errstate(all="raise", under="ignore"):

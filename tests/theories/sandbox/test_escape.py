@@ -23,12 +23,13 @@ import pytest
 
 from experiments.domains.multiattribute import MultiattributeDomain
 from experiments.task import Stimuli, Trials
+from theories.check import load_theory
 from theories.errors import TheoryError, TheoryProbabilityError, TheoryResourceError, TheoryTimeoutError
 from theories.sandbox import client
 from theories.sandbox.client import Limits
 from theories.sandbox.shared import make_shared
 from theories.sequence import follow
-from theories.theory import TheoryProgram, load_theory
+from theories.theory import TheoryProgram
 
 
 def named(text):
