@@ -162,8 +162,8 @@ def _read_csv(path: Path) -> Table:
 
 def _read_parquet(path: Path) -> Table:
     try:
-        import pyarrow
-        import pyarrow.parquet
+        import pyarrow  # type: ignore[import-untyped, unused-ignore]
+        import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         raise TrialsError(f"{path}: reading Parquet needs pyarrow; `pip install pyarrow`, or save it as CSV.") from None
     try:

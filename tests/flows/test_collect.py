@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from experiments.design import design_from_json
 from experiments.errors import TrialsError
 from experiments.participants.answers import pseudonym
-from experiments.participants.web.store import collection_key
+from experiments.participants.web.store import NoPlaceError, Store, collection_key
+from experiments.participants.web.study import plan_of
 from experiments.record import AnswersArrived, CollectionClosed, TrialsCollected
 from flows.audit import audit
 from flows.collect import Waiting, waiting_in
@@ -29,6 +30,7 @@ from flows.run import read_state
 from flows.start import resume_run, run_study
 from traces.errors import InboxError
 from traces.fold import canonical_digest
+from traces.inbox import Inbox
 from traces.record import Tombstone
 from traces.step import Trace
 
@@ -347,3 +349,42 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(as
     markdown = runner.invoke(app, ["preregister", str(folder)]).output
     assert markdown.startswith("# Preregistration: experiment 1.1")
     assert json.loads(runner.invoke(app, ["preregister", str(folder), "--format", "json"]).output)["version"] == 1
+
+
+def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_withdraw(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    page = {"checks": 1, "contact": "A. Researcher", "consent_version": "3 of May", "idle_minutes": 30.0}
+    study = small_study(**{**ELSEWHERE, "participants": {"source": "web"}, "design__participants": 4, "page": page})
+    waiting = run_study(study, folder, n_workers=1)
+    assert isinstance(waiting, Waiting)
+    assert "`lakatos collect`" in waiting.text
+    state, trace = read_state(folder)
+    with trace:
+        texts = {item.record.language: item.record.text for item in state.consents}
+        lines = trace.artifacts.get_json(texts["en"])["consent"]
+    assert {item.record.text_version for item in state.consents} == {"3 of May"}
+    assert any("A. Researcher" in line for line in lines)
+    store = Store(folder)
+    try:
+        for number in range(5):
+            token = f"token {number}"
+            if number == 4:
+                with pytest.raises(NoPlaceError):
+                    store.join(token, consent=texts["en"], language="en")
+                break
+            session = store.comprehension(store.join(token, consent=texts["en"], language="en"), 0, passed=True)
+            for place, step in enumerate(plan_of(session.experiment, session.place)):
+                _, _, session = store.answer(session, place, (step.row + number) % 2, 800.0)
+            assert session.status == "completed"
+        store.deliver(Inbox(folder / "inbox.sqlite"))
+    finally:
+        store.shut()
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    state, trace = read_state(folder)
+    trace.close()
+    answers = state.answers["1.1"]
+    assert {item.record.consent for item in answers} == {texts["en"]}
+    assert findings(folder)["people"] is False
+    assert withdraw(folder, answers[0].record.person).n_sessions == 1
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert findings(folder)["withdrawn"]
