@@ -29,7 +29,7 @@ def serve(
     """
     import uvicorn
 
-    from experiments.participants.web.app import create_app
+    from experiments.participants.web.app import SERVER, create_app
     from flows.run import check_run
 
     check_run(folder)
@@ -44,7 +44,7 @@ def serve(
     ):
         shown.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)
     shown.print("Answers go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C.")
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
+    uvicorn.run(app, host=host, port=port, **SERVER)
 
 
 PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"

@@ -62,6 +62,13 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 """On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
+SERVER: Final[dict[str, Any]] = {
+    "log_level": "warning",
+    "access_log": False,  # addresses of people's computers are written down nowhere
+    "server_header": False,
+    "timeout_keep_alive": 65,  # longer than most decisions
+}
+"""Settings of uvicorn."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
