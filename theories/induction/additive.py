@@ -1,17 +1,19 @@
 """Additive rules: leads weighed and added, and turned into a probability by a logistic function with lapses.
 
 Terms enter one at a time, the one first that explains most beyond its price after all weights are fitted again;
-candidates are screened by their score statistic (Rao, 1948). A term that entered may enter again behind a gate, so
-that a lead can count more in some trials than in others.
+candidates are screened by their score statistic (Rao, 1948). A lead may enter behind a gate, so that it can count more
+in some trials than in others. After every step earlier terms may be exchanged (Pudil et al., 1994).
 
 References:
     Rao (1948), Proceedings of the Cambridge Philosophical Society 44, 50-57; Nelder & Wedderburn (1972), Journal of
-    the Royal Statistical Society A 135, 370-384.
+    the Royal Statistical Society A 135, 370-384; Pudil, Novovicova & Kittler (1994), Pattern Recognition
+    Letters 15(11), 1119-1125 (floating search).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,13 @@ Array = NDArray[np.float64]
 RIDGE = 0.01
 """Precision of the weights' prior, per standardised lead."""
 N_SCREENED = 10
+N_EXCHANGED = 3
+"""Replacements tried for each term."""
+N_GATED = 4
+"""Leads outside the sum that may enter behind a gate."""
+MOST_GATED = 500_000
+MOST_EXCHANGED = 1_000
+"""Cells up to which terms are exchanged."""
 SMALLEST = 1e-12
 
 
@@ -49,6 +58,16 @@ class Additive:
     """Log likelihood less prices, nats."""
 
 
+@dataclass(frozen=True)
+class _Sum:
+    """A sum on its way."""
+
+    terms: tuple[Weighed, ...]
+    columns: Array
+    weights: Array
+    score: float
+
+
 class AdditiveSearch:
     """Forward selection over given leads and gates."""
 
@@ -65,53 +84,72 @@ class AdditiveSearch:
 
     def path(self, most: int) -> list[Additive]:
         """The sums of 1, 2, ... terms, as long as another term pays."""
-        chosen: list[Weighed] = []
-        columns = np.zeros((0, len(self.n)))
-        weights = np.zeros(0)
-        explained, paid = self._log_likelihood(np.zeros(len(self.n))), 0.0
+        now = _Sum((), np.zeros((0, len(self.n))), np.zeros(0), self._log_likelihood(np.zeros(len(self.n))))
         found: list[Additive] = []
         for _ in range(most):
-            best: tuple[float, Weighed, Array, Array, float] | None = None
-            for term in self._screen(chosen, columns, weights):
-                extended = np.concatenate([columns, self._column(term)[None]])
-                fitted, reached = self._fit(extended, np.append(weights, 0.0))
-                gain = reached - explained - self._price(term)
-                if best is None or gain > best[0]:
-                    best = gain, term, extended, fitted, reached
-            if best is None or best[0] <= 0:
+            larger = self._larger(now, N_SCREENED)
+            if larger is None or larger.score <= now.score:
                 break
-            _, term, columns, weights, explained = best
-            chosen, paid = [*chosen, term], paid + self._price(term)
-            found.append(self._result(chosen, columns, weights, explained - paid))
+            now = self._exchanged(larger) if len(self.n) <= MOST_EXCHANGED else larger
+            found.append(self._result(now))
         return found
+
+    def _larger(self, now: _Sum, n_screened: int) -> _Sum | None:
+        """With the term that gains most after all weights are fitted again."""
+        best: _Sum | None = None
+        for term in self._screen(list(now.terms), now.columns, now.weights, n_screened):
+            columns = np.concatenate([now.columns, self._column(term)[None]])
+            weights, reached = self._fit(columns, np.append(now.weights, 0.0))
+            score = reached - sum(map(self._price, (*now.terms, term)))
+            if best is None or score > best.score:
+                best = _Sum((*now.terms, term), columns, weights, score)
+        return best
+
+    def _exchanged(self, now: _Sum) -> _Sum:
+        """With earlier terms replaced, one after another, where another one gains more (Pudil et al., 1994)."""
+        for place in range(len(now.terms) - 1):
+            others = [k for k in range(len(now.terms)) if k != place]
+            columns = now.columns[others]
+            weights, reached = self._fit(columns, now.weights[others])
+            fewer = _Sum(tuple(now.terms[k] for k in others), columns, weights, reached)
+            other = self._larger(fewer, N_EXCHANGED)
+            if other is not None and other.score > now.score + 0.01:
+                terms, columns, weights = (_moved(part, place) for part in (other.terms, other.columns, other.weights))
+                now = _Sum(terms, columns, weights, other.score)
+        return now
 
     def predict(self, fitted: Additive, values: NDArray[np.float32], gates: NDArray[np.float32]) -> Array:
         """``(n_cells,)`` probability of the second option."""
         return (1 - fitted.lapse) * expit(evidence(fitted, values, gates)) + 0.5 * fitted.lapse
 
-    def _result(self, chosen: list[Weighed], columns: Array, weights: Array, score: float) -> Additive:
+    def _result(self, now: _Sum) -> Additive:
+        weights, columns = now.weights, now.columns
         p, slope = self._response(weights @ columns)
         information = (columns * (self.n * slope**2 / (p * (1 - p)))) @ columns.T + RIDGE * np.eye(len(weights))
         errors = np.sqrt(np.diag(np.linalg.inv(information)))
-        scale = np.array([self.scale[term.lead] for term in chosen])
-        return Additive(tuple(chosen), weights / scale, errors / scale, self.lapse, score)
+        scale = np.array([self.scale[term.lead] for term in now.terms])
+        return Additive(now.terms, weights / scale, errors / scale, self.lapse, now.score)
 
-    def _screen(self, chosen: list[Weighed], columns: Array, weights: Array) -> list[Weighed]:
+    def _screen(self, chosen: list[Weighed], columns: Array, weights: Array, most: int) -> list[Weighed]:
         """The terms whose score statistic less their price is largest."""
         p, slope = self._response(weights @ columns if len(weights) else np.zeros(len(self.n)))
         residual = ((self.b - self.n * p) * slope / (p * (1 - p))).astype(np.float32)
         w = (self.n * slope**2 / (p * (1 - p))).astype(np.float32)
-        pools: list[tuple[list[Weighed], NDArray[np.float32], NDArray[np.float32], Array]] = [
-            ([Weighed(k) for k in range(len(self.x))], self.x, self.squared, self.leads.prices)
+        pools: list[tuple[list[Weighed], NDArray[np.float32], Array]] = [
+            ([Weighed(k) for k in range(len(self.x))], self.x, self.leads.prices)
         ]
-        for term in {item.lead for item in chosen if item.gate < 0}:
-            if len(self.open):
-                gated = self.open * self.x[term]
-                pools.append(([Weighed(term, g) for g in range(len(self.open))], gated, gated**2, self.gates.prices))
+        gated = {item.lead for item in chosen}
+        if len(self.n) * len(self.open) <= MOST_GATED:  # else only what is in the sum already may get a gate
+            plain = 0.5 * (self.x @ residual) ** 2 / np.maximum(self.squared @ w, 1e-6)
+            gated |= set(np.argsort(-plain, kind="stable")[:N_GATED].tolist())
+        if len(self.open):
+            for lead in sorted(gated):
+                terms = [Weighed(lead, g) for g in range(len(self.open))]
+                pools.append((terms, self.open * self.x[lead], self.gates.prices + self.leads.prices[lead]))
         ranked: list[tuple[float, int, Weighed]] = []
-        for terms, x, squared, prices in pools:
+        for terms, x, prices in pools:
             slopes = (x @ residual).astype(np.float64)
-            information = (squared @ w).astype(np.float64)
+            information = (x**2 @ w).astype(np.float64)
             if len(columns):
                 inner = (columns * w) @ columns.T + RIDGE * np.eye(len(columns))
                 cross = x @ (columns * w).T.astype(np.float32)
@@ -121,15 +159,15 @@ class AdditiveSearch:
             for place in np.argsort(-gain, kind="stable")[:N_SCREENED]:
                 if terms[place] not in chosen:
                     ranked.append((float(gain[place]), len(ranked), terms[place]))
-        return [term for _, _, term in sorted(ranked, key=lambda item: -item[0])[:N_SCREENED]]
+        return [term for _, _, term in sorted(ranked, key=lambda item: -item[0])[:most]]
 
     def _column(self, term: Weighed) -> Array:
         column = self.x[term.lead].astype(np.float64)
         return np.asarray(column if term.gate < 0 else column * self.open[term.gate])
 
     def _price(self, term: Weighed) -> float:
-        price = self.leads.items[term.lead].price if term.gate < 0 else self.gates.items[term.gate].price
-        return price + self.parameter
+        price = self.leads.items[term.lead].price
+        return price + (self.gates.items[term.gate].price if term.gate >= 0 else 0.0) + self.parameter
 
     def _response(self, log_odds: Array) -> tuple[Array, Array]:
         plain = expit(log_odds)
@@ -162,6 +200,13 @@ class AdditiveSearch:
             if gained < 1e-3:
                 break
         return weights, reached
+
+
+def _moved(items: Any, place: int) -> Any:
+    """The last item put in ``place``, in a tuple or along the first axis of an array."""
+    if isinstance(items, tuple):
+        return (*items[:place], items[-1], *items[place:-1])
+    return np.concatenate([items[:place], items[-1:], items[place:-1]])
 
 
 def evidence(fitted: Additive, values: NDArray[np.float32], gates: NDArray[np.float32]) -> Array:

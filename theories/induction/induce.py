@@ -18,6 +18,7 @@ from scipy.special import betaln, logsumexp
 from experiments.task import Domain, Trials
 from theories.induction import additive, mixture, tree
 from theories.induction.additive import Additive, AdditiveSearch
+from theories.induction.combination import with_combinations
 from theories.induction.mixture import Mixture, find_mixture
 from theories.induction.past import depends_on_past
 from theories.induction.source import (
@@ -33,6 +34,7 @@ from theories.induction.terms import (
     Answers,
     Term,
     Terms,
+    finer,
     gates,
     leads,
     past_gates,
@@ -47,6 +49,8 @@ N_FOLDS = 5
 PRICE = 1e-3
 """Nats per choice that a term must be worth."""
 MOST_TERMS = 8
+N_REGIONS = 20
+"""Gates on whose sides scores that weigh two others are looked for."""
 MOST_TERMS_PAST = 6
 EXCEPTIONS = 0.05
 """Share of distinct trials on which a rule may be wrong altogether, when left-out answers are predicted."""
@@ -145,7 +149,17 @@ def _forms(answers: Answers, first: str) -> list[Form]:
     signed = signs(plain)
     divisions = gates(answers)
     everybody = answers.counts
-    grown = TreeSearch(signed, divisions, everybody).grow()
+    search = TreeSearch(signed, divisions, everybody)
+    grown = search.grow()
+    # A second look, closer: scores that weigh two others, and thresholds beside those that were found.
+    used = sorted({gate for item in grown.values() for gate in _gates_of(item.node)})
+    promising = np.union1d(used, search.deeper[:N_REGIONS]).astype(np.intp)
+    answers = with_combinations(answers, divisions.take(promising))
+    plain = leads(answers)
+    signed = signs(plain)
+    divisions = finer(answers, divisions.take(used)).joined(divisions)
+    search = TreeSearch(signed, divisions, everybody)
+    grown = search.grow()
     best = max(grown.values(), key=lambda item: item.score)
     _, lapse = sharpened(best.node, branches(best.node, signed, divisions, everybody))
     columns = plain.joined(signed).joined(_lean(plain.values.shape[1], first))
@@ -156,12 +170,19 @@ def _forms(answers: Answers, first: str) -> list[Form]:
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
         if depends_on_past(answers, plain, signed):
-            forms += _past_forms(answers, first, plain, signed, divisions, grown, lapse)
+            forms += _past_forms(answers, first, plain, signed, divisions, search.deeper, grown, lapse)
     return forms
 
 
 def _past_forms(
-    answers: Answers, first: str, plain: Terms, signed: Terms, divisions: Terms, grown: dict[int, Grown], lapse: float
+    answers: Answers,
+    first: str,
+    plain: Terms,
+    signed: Terms,
+    divisions: Terms,
+    deeper: NDArray[np.intp],
+    grown: dict[int, Grown],
+    lapse: float,
 ) -> list[Form]:
     """Rule lists and sums that also use one's own past, over fewer terms, since their cells are single answers."""
     basic = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic]
@@ -175,10 +196,7 @@ def _past_forms(
     row = answers.trial
     rows_signed = chosen.at(row).joined(signs(own))
     used = sorted({g for item in grown.values() for g in _gates_of(item.node)})
-    everybody = answers.counts
-    search = TreeSearch(signed, divisions, everybody)
-    search.solutions(np.ones(len(search.b), dtype=bool))
-    kept = sorted({*used, *search.deeper[:40].tolist()})
+    kept = sorted({*used, *deeper[:40].tolist()})
     rows_gates = past.joined(divisions.take(kept).at(row))
     numbers = {score: k for k, score in enumerate(answers.vocabulary.scores)}
     raw = plain.take(sorted({numbers[t.scores[0]] for t in chosen.items})).at(row)
@@ -197,7 +215,14 @@ def _past_forms(
     return [
         _tree_form("rule list with memory", True, rows_signed, rows_gates, answers, first),
         *_sum_forms(
-            "weighed reasons with memory", True, columns, past.joined(time), answers, first, lapse, MOST_TERMS_PAST
+            "weighed reasons with memory",
+            True,
+            columns,
+            past.joined(time).joined(divisions.take(kept).at(row)),
+            answers,
+            first,
+            lapse,
+            MOST_TERMS_PAST,
         ),
     ]
 

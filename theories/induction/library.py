@@ -98,7 +98,9 @@ def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> Vocabulary:
     if domain == "multiattribute":
         return _rated(stimuli)
     if domain == "risky":
-        return _risky()
+        return _risky(stimuli)
+    if domain == "intertemporal":
+        return _dated(stimuli)
     return _by_shape(stimuli)
 
 
@@ -285,20 +287,24 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
             yield Score(f"xp.maximum(xp.maximum({parts[0]}, {parts[1]}), {parts[2]})", f"highest rating on {name}", 5.5)
 
 
-def _risky() -> Vocabulary:
+def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
     prelude = (
         'x, q = trials["outcomes"], trials["probabilities"]\n'
         "mean = (q * x).sum(axis=-1)\n"
         "used = q > 0\n"
-        "worst, best = x.min(axis=-1), x.max(axis=-1)"
+        "worst, best = x.min(axis=-1), x.max(axis=-1)\n"
+        "size = xp.maximum(xp.abs(x).max(axis=-1).max(axis=-1), 1e-9)[:, None]\n"
+        "above = xp.cumsum(q[..., ::-1], axis=-1)[..., ::-1]"
     )
+    deviation = "xp.sqrt((q * (x - mean[..., None]) ** 2).sum(axis=-1))"
+    other = "[:, ::-1]"
     items = [
         ("mean", "expected value", 1, True),
         ("worst", "least amount", 1.5, True),
         ("best", "greatest amount", 1.5, True),
         ("best - worst", "range of amounts", 2, True),
-        ("(q * (x - mean[..., None]) ** 2).sum(axis=-1)", "variance", 2, True),
-        ("xp.sqrt((q * (x - mean[..., None]) ** 2).sum(axis=-1))", "standard deviation", 2, False),
+        ("(q * (x - mean[..., None]) ** 2).sum(axis=-1)", "variance", 2, False),
+        (deviation, "standard deviation", 2, True),
         ("(used * x).sum(axis=-1) / used.sum(axis=-1)", "plain mean of the amounts", 2, True),
         ("used.sum(axis=-1)", "number of outcomes", 2, True),
         ("(q * (x > 0)).sum(axis=-1)", "probability of a gain", 2, True),
@@ -310,7 +316,20 @@ def _risky() -> Vocabulary:
         ("(q * xp.minimum(x, 0.0)).sum(axis=-1)", "expected loss", 2.5, True),
         ("(q * xp.maximum(x, 0.0)).sum(axis=-1)", "expected gain", 2.5, True),
         ("best + worst", "sum of the greatest and the least amount", 3, False),
-        ("xp.round(x).max(axis=-1) % 2", "oddness of the greatest amount", 4, False),
+        ("best * (q * (x >= best[..., None])).sum(axis=-1)", "greatest amount times its probability", 3, False),
+        ("worst * (q * (x <= worst[..., None])).sum(axis=-1)", "least amount times its probability", 3, False),
+        (f"{deviation} / xp.maximum(xp.abs(mean), 1e-9)", "standard deviation in proportion to the mean", 3, False),
+        ("mean / size", "expected value in proportion to the largest amount of both", 2.5, True),
+        ("worst / size", "least amount in proportion to the largest amount of both", 2.5, True),
+        ("best / size", "greatest amount in proportion to the largest amount of both", 2.5, True),
+        ("mean / xp.maximum(xp.abs(mean).min(axis=-1), 1e-9)[:, None]", "expected value in multiples", 3, True),
+        (
+            f"(q[..., None] * q{other}[:, :, None] * (x[..., None] > x{other}[:, :, None])).sum(axis=-1).sum(axis=-1)",
+            "probability of paying more than the other",
+            2.5,
+            False,
+        ),
+        ("(x * (above >= 0.5) * (above - q < 0.5)).sum(axis=-1)", "median amount", 2.5, False),
     ]
     for power in (0.3, 0.5, 0.7, 0.88, 1.5):
         value = f"xp.sign(x) * xp.abs(x) ** {power}"
@@ -323,12 +342,81 @@ def _risky() -> Vocabulary:
                 False,
             )
         )
+    items.append(
+        ("(q * xp.sign(x) * xp.log(1 + xp.abs(x))).sum(axis=-1)", "expected logarithm of the amounts", 3, False)
+    )
     items += [
         (f"(q ** {power} * x).sum(axis=-1)", f"expected value with the probabilities to the power {power}", 3, False)
         for power in (0.5, 0.7, 2.0)
     ]
+    for power in (0.4, 0.6, 0.8):  # of Tversky & Kahneman (1992), by rank
+        names = [f"xp.clip({p}, 0.0, 1.0)" for p in ("above", "above - q")]
+        ranked = " - ".join(
+            f"{p} ** {power} / ({p} ** {power} + (1 - {p}) ** {power}) ** {1 / power:.4g}" for p in names
+        )
+        items.append((f"(({ranked}) * x).sum(axis=-1)", f"value by rank, curvature {power}", 3, False))
+    for power in (0.5, 2.0):
+        ranked = " - ".join(f"xp.clip({p}, 0.0, 1.0) ** {power}" for p in ("above", "above - q"))
+        items.append((f"(({ranked}) * x).sum(axis=-1)", f"value by rank, power {power}", 3, False))
+    for unit in (2, 5, 10):
+        for name, words in (("best", "greatest"), ("worst", "least")):
+            code = f"(xp.abs(xp.round({name} / {unit}) * {unit} - {name}) < 1e-6) * 1.0"
+            items.append((code, f"{words} amount being a multiple of {unit}", 4, False))
+    # Chances of reaching a level of aspiration: Diecidue & van de Ven (2008), International Economic Review 49(2).
+    amounts = np.unique(np.concatenate([item["outcomes"][item["probabilities"] > 0] for item in stimuli]))
+    if len(amounts) > 2 * MOST_LEVELS:
+        amounts = np.unique(np.quantile(amounts, np.linspace(0, 1, 2 * MOST_LEVELS), method="nearest"))
+    for amount in amounts[1:]:
+        words = f"probability of at least {amount:g}"
+        items.append((f"(q * (x >= {amount:g})).sum(axis=-1)", words, 3, False))
     scores = tuple(Score(code, words, price, basic) for code, words, price, basic in items)
     return Vocabulary((LEAD, SIDE), prelude, scores)
+
+
+def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
+    prelude = (
+        'x, t = trials["amounts"], trials["delays_days"]\n'
+        "size = xp.maximum(xp.abs(x), 1e-9)\n"
+        "wait = xp.maximum(xp.abs(t[:, 1] - t[:, 0]), 1e-9)[:, None]\n"
+        "small = size.min(axis=-1)[:, None]"
+    )
+    scores = [
+        Score("x", "amount", 1, True),
+        Score("t", "delay", 1, True),
+        Score("xp.sign(x) * xp.log(1 + size)", "logarithm of the amount", 2),
+        Score("xp.sign(x) * size**0.5", "square root of the amount", 2),
+        Score("xp.log(1 + t)", "logarithm of the delay", 2, True),
+        Score("t**0.5", "square root of the delay", 2.5),
+        Score("(t == 0) * 1.0", "payment today", 2, True),
+        Score("(t > t[:, ::-1]) * 1.0", "payment later", 2, True),
+        Score("x / small", "amount in multiples of the smaller one", 1.5, True),
+        Score("x / size.max(axis=-1)[:, None]", "amount in proportion to the larger one", 2),
+        Score("x / wait", "amount for each day between the two", 1.5, True),
+        Score("x / small / wait", "amount in multiples of the smaller one for each day between the two", 2, True),
+        Score("xp.log(size / small) / wait", "growth of the amount for each day between the two", 2.5, True),
+        Score("xp.log(size / small) / xp.log(1 + wait)", "growth of the amount for the logarithm of the wait", 3),
+        Score("x / (1 + t)", "amount for each day from today", 2.5),
+        Score("t / xp.maximum(t.max(axis=-1), 1e-9)[:, None]", "delay in proportion to the longer one", 2.5, True),
+    ]
+    for unit in (2, 5, 10, 50, 100):
+        code = f"(xp.abs(xp.round(x / {unit}) * {unit} - x) < 1e-6) * 1.0"
+        scores.append(Score(code, f"amount being a multiple of {unit}", 4))
+    scores += [Score(f"(t % {unit} == 0) * 1.0", f"delay being a multiple of {unit}", 4) for unit in (7, 30)]
+    longest = max(float(item["delays_days"].max()) for item in stimuli)
+    for rate in np.geomspace(0.0003, 1, 22):
+        k = f"{rate:.2g}"
+        if rate * longest < 0.01:
+            continue
+        scores.append(Score(f"x / (1 + {k} * t)", f"amount discounted hyperbolically at {k}", 2.5))
+        scores.append(Score(f"x * xp.exp(-{k} * t)", f"amount discounted exponentially at {k}", 2.5))
+        scores.append(Score(f"x / (1 + {k} * t) ** 0.5", f"amount discounted by the root of time at {k}", 3.5))
+        scores.append(
+            Score(
+                f"xp.sign(x) * size**0.5 / (1 + {k} * t)", f"root of the amount discounted hyperbolically at {k}", 3.5
+            )
+        )
+        scores.append(Score(f"xp.log(size) - {k} * 10 * xp.log(1 + t)", f"logarithms traded off at ten times {k}", 3.5))
+    return Vocabulary((LEAD, SIDE), prelude, tuple(scores))
 
 
 def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -19,6 +19,16 @@ Memory = tuple[str, str]
 LAST: Memory = ("last", "response[..., 1] - response[..., 0]")
 BEFORE: Memory = ("before", 'state["last"]')
 NUMBER: Memory = ("number", 'state["number"] + 1.0')
+BALANCE: Memory = ("balance", 'state["balance"] + response[..., 1] - response[..., 0]')
+RUN: Memory = (
+    "run",
+    'xp.where(state["last"] == response[..., 1] - response[..., 0], state["run"] + 1.0, 1.0)',
+)
+HABIT: Memory = ("habit", '0.7 * state["habit"] + 0.3 * (response[..., 1] - response[..., 0])')
+FADING = 0.7
+"""What a habit keeps from one trial to the next."""
+N_FINER = 16
+"""Neighbouring thresholds tried."""
 
 
 @dataclass(frozen=True)
@@ -159,73 +169,106 @@ def signs(terms: Terms) -> Terms:
     return distinct(Terms(items, side(terms.values.astype(np.float64)).astype(np.float32)), is_signed=True)
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """A number of each trial, which divides trials by a threshold."""
+
+    code: str
+    words: str
+    """With ``{cut}`` for the threshold."""
+    price: float
+    score: Score
+    value: Array
+    n_cuts: int
+
+
+def quantities(answers: Answers) -> Iterator[Quantity]:
+    """What thresholds are put on: differences, totals, extremes and each option's own number, of every basic score."""
+    for row, score in enumerate(answers.vocabulary.scores):
+        if not score.is_basic or "xp.arange" in score.code:  # of the latter, only the favoured side means anything
+            continue
+        value, name = answers.scores[row], score.words
+        lead = value[:, 1] - value[:, 0]
+        forms = [
+            ("xp.abs(lead({0}))", f"the products' {name} differ by more than {{cut}}", 2, np.abs(lead), 12),
+            ("lead({0})", f"the {name} of B is greater than that of A by more than {{cut}}", 3, lead, 8),
+            ("{0}.sum(axis=1)", f"the {name} of both products together is above {{cut}}", 3, value.sum(axis=1), 16),
+            ("{0}.max(axis=1)", f"the greater {name} is above {{cut}}", 3, value.max(axis=1), 8),
+            ("{0}.min(axis=1)", f"the smaller {name} is above {{cut}}", 3, value.min(axis=1), 8),
+            ("{0}[:, 0]", f"the {name} of A is above {{cut}}", 4, value[:, 0], 8),
+            ("{0}[:, 1]", f"the {name} of B is above {{cut}}", 4, value[:, 1], 8),
+        ]
+        for code, words, price, column, n_cuts in forms:
+            yield Quantity(code, words, price + score.price, score, np.asarray(column), n_cuts)
+
+
 def gates(answers: Answers) -> Terms:
     """Divisions of the distinct trials by thresholds of basic scores, and by agreement between leads."""
     items: list[Term] = []
     columns: list[Array] = []
-
-    def add(code: str, words: str, price: float, scores: tuple[Score, ...], column: Array) -> None:
-        items.append(Term(code, words, price, scores))
-        columns.append(column)
-
+    for quantity in quantities(answers):
+        for cut in thresholds(quantity.value, quantity.n_cuts):
+            items.append(_above(quantity, cut))
+            columns.append(quantity.value > cut)
     basic = [(score, answers.scores[row]) for row, score in enumerate(answers.vocabulary.scores) if score.is_basic]
-    for score, value in basic:
-        lead, total = value[:, 1] - value[:, 0], value.sum(axis=1)
-        price, name = score.price, score.words
-        if "xp.arange" in score.code:  # only the side that such a score favours means anything
-            continue
-        for cut in thresholds(np.abs(lead), 12):
-            add(
-                f"xp.abs(lead({{0}})) > {cut:g}",
-                f"the products' {name} differ by more than {cut:g}",
-                2 + price,
-                (score,),
-                np.abs(lead) > cut,
-            )
-        for cut in thresholds(lead, 8):
-            add(
-                f"lead({{0}}) > {cut:g}",
-                f"the {name} of B is greater than that of A by more than {cut:g}",
-                3 + price,
-                (score,),
-                lead > cut,
-            )
-        for cut in thresholds(total, 16):
-            add(
-                f"{{0}}.sum(axis=1) > {cut:g}",
-                f"the {name} of both products together is above {cut:g}",
-                3 + price,
-                (score,),
-                total > cut,
-            )
-        for option, letter in enumerate("AB"):
-            for cut in thresholds(value[:, option], 8):
-                add(
-                    f"{{0}}[:, {option}] > {cut:g}",
-                    f"the {name} of {letter} is above {cut:g}",
-                    4 + price,
-                    (score,),
-                    value[:, option] > cut,
-                )
-    for (first, one), (second, two) in combinations(basic, 2):
-        agreement = side(one[:, 1] - one[:, 0]) * side(two[:, 1] - two[:, 0])
+    sides = [side(value[:, 1] - value[:, 0]) for _, value in basic]
+    for ((first, _), one), ((second, _), two) in combinations(zip(basic, sides, strict=True), 2):
         price = first.price + second.price
-        code = "lead({0}) * lead({1})"
-        pair = f"{first.words} and {second.words}"
-        add(f"{code} < -1e-9", f"{pair} favour different products", price, (first, second), agreement < 0)
-        add(f"{code} > 1e-9", f"{pair} favour the same product", price + 0.5, (first, second), agreement > 0)
+        code, pair = "lead({0}) * lead({1})", f"{first.words} and {second.words}"
+        items.append(Term(f"{code} < -1e-9", f"{pair} favour different products", price, (first, second)))
+        items.append(Term(f"{code} > 1e-9", f"{pair} favour the same product", price + 0.5, (first, second)))
+        columns += [one * two < 0, one * two > 0]
     return distinct(Terms(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
 
 
+def finer(answers: Answers, like: Terms) -> Terms:
+    """The gates ``like``, joined by those with a neighbouring threshold on the same quantity."""
+    items: list[Term] = []
+    columns: list[Array] = []
+    wanted: dict[tuple[str, Score], list[float]] = {}
+    for term in like.items:
+        code, comparison, cut = term.code.rpartition(" > ")
+        if comparison and len(term.scores) == 1 and not term.memory:
+            wanted.setdefault((code, term.scores[0]), []).append(float(cut))
+    for quantity in quantities(answers):
+        for around in wanted.get((quantity.code, quantity.score), ()):
+            every = np.array(thresholds(quantity.value, len(quantity.value)))
+            for cut in every[np.argsort(np.abs(every - around), kind="stable")[:N_FINER]]:
+                items.append(_above(quantity, float(cut)))
+                columns.append(quantity.value > cut)
+    if not items:
+        return like
+    return distinct(like.joined(Terms(tuple(items), np.array(columns, dtype=np.float32))), is_signed=False)
+
+
+def _above(quantity: Quantity, cut: float) -> Term:
+    text = f"{cut:g}"
+    return Term(f"{quantity.code} > {text}", quantity.words.format(cut=text), quantity.price, (quantity.score,))
+
+
 def thresholds(value: Array, most: int) -> list[float]:
-    """At most ``most`` cuts between the values that occur, and those next to 0."""
+    """At most ``most`` cuts between the values that occur, and those next to 0; each the roundest number there is."""
     found = np.unique(np.round(value, 9))
     cuts = (found[1:] + found[:-1]) / 2
+    places = np.arange(len(cuts))
     if len(cuts) > most:
         wanted = np.quantile(value, np.arange(1, most + 1) / (most + 1))
         nearest = [*wanted, cuts[cuts > 0].min(initial=np.inf), cuts[cuts < 0].max(initial=-np.inf)]  # around ties
-        cuts = np.unique([cuts[np.abs(cuts - cut).argmin()] for cut in nearest if np.isfinite(cut)])
-    return [float(f"{cut:.6g}") for cut in cuts]
+        places = np.unique([np.abs(cuts - cut).argmin() for cut in nearest if np.isfinite(cut)])
+    return [roundest(float(found[place]), float(found[place + 1])) for place in places]
+
+
+def roundest(low: float, high: float) -> float:
+    """The number between, ends excluded, that is a multiple of the largest power of ten, or half of one."""
+    middle = (low + high) / 2
+    unit = 10.0 ** np.ceil(np.log10(high - low))
+    for _ in range(3):
+        for step in (unit, unit / 2):
+            nearest = float(f"{np.round(middle / step) * step:.6g}") + 0.0
+            if low < nearest < high:
+                return nearest
+        unit /= 10
+    return float(f"{middle:.6g}")
 
 
 def distinct(terms: Terms, *, is_signed: bool) -> Terms:
@@ -268,6 +311,12 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         ),
     ]
     columns = [last, before, last * (last == before)]
+    for memory, words, column in (
+        (BALANCE, "the side chosen more often so far", _balance(answers)),
+        (HABIT, "the side chosen more often of late", _habit(answers)),
+    ):
+        items.append(Term(f'state["{memory[0]}"]', f"repeat {words}", 2, memory=(memory,), opposite=f"leave {words}"))
+        columns.append(column)
     rows = {score: row for row, score in enumerate(answers.vocabulary.scores)}
     for term in of.items:
         score = term.scores[0]
@@ -318,6 +367,28 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
         Term('state["number"] % 3 == 2', "the trial's number is a multiple of three", 4, memory=(NUMBER,)),
     ]
     columns = [last > 0, last < 0, last * before > 0, number % 2 == 1, number % 3 == 2]
+    for length in (2, 3):
+        items.append(
+            Term(
+                f'state["run"] > {length}',
+                f"one side was chosen more than {length} times in a row",
+                2.5,
+                (),
+                (LAST, RUN),
+            )
+        )
+        columns.append(_run(answers) > length)
+    balance = _balance(answers)
+    for cut in (0, 2, 4):
+        items.append(
+            Term(
+                f'xp.abs(state["balance"]) > {cut}',
+                f"one side was chosen more often than the other by over {cut}",
+                3,
+                memory=(BALANCE,),
+            )
+        )
+        columns.append(np.abs(balance) > cut)
     longest = number.max() + 1
     for share in np.arange(1, 8) / 8:
         cut = round(share * longest)
@@ -350,6 +421,29 @@ def _last(answers: Answers) -> Array:
 
 def _before(answers: Answers) -> Array:
     return _earlier(answers, _last(answers))
+
+
+def _balance(answers: Answers) -> Array:
+    return _along(answers, lambda balance, chosen, last: balance + chosen)
+
+
+def _habit(answers: Answers) -> Array:
+    return _along(answers, lambda habit, chosen, last: FADING * habit + (1 - FADING) * chosen)
+
+
+def _run(answers: Answers) -> Array:
+    return _along(answers, lambda run, chosen, last: np.where(last == chosen, run + 1, 1.0))
+
+
+def _along(answers: Answers, renew: Callable[[Array, Array, Array], Array]) -> Array:
+    """A number carried from row to row of a person, before each row: ``renew(number, chosen, last)``, 0 at first."""
+    found = np.zeros(len(answers.trial))
+    chosen, last = 2.0 * answers.response - 1, _last(answers)
+    for place in range(1, int(answers.number.max()) + 1):
+        rows = np.flatnonzero(answers.number == place)
+        before = answers.previous[rows]
+        found[rows] = renew(found[before], chosen[before], last[before])
+    return found
 
 
 def _earlier(answers: Answers, column: Array) -> Array:

@@ -171,7 +171,7 @@ class TreeSearch:
         followed = np.stack([np.maximum(score, constant) for score, _, constant in parts])
         total = followed.sum(axis=0) - self.gate_prices[chosen]
         if is_root:
-            self.deeper = np.sort(np.argsort(-total, kind="stable")[: self.n_deeper])
+            self.deeper = np.argsort(-total, kind="stable")[: self.n_deeper]
         found: dict[int, list[Grown]] = {}
         for place in np.argsort(-total, kind="stable")[: 4 * N_ALTERNATIVES]:
             gate = int(chosen[place])
