@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+
+from flows.errors import FlowError
 
 
 def serve(
@@ -23,9 +26,13 @@ def serve(
     Args:
         folder: Of the run.
         host: Address to listen on; ``0.0.0.0`` for all of this machine's.
-        port: To listen on.
+        port: To listen on; 0 for one that is free.
         public_url: Under which people reach the page where it is not this machine's own, such as that of a proxy.
         console: Where the links are printed.
+
+    Raises:
+        RunMissingError: There is no run in ``folder``.
+        FlowError: The port is taken.
     """
     import uvicorn
 
@@ -33,18 +40,30 @@ def serve(
     from flows.run import check_run
 
     check_run(folder)
-    address = (public_url or f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}").rstrip("/")
-    app = create_app(folder, secure=address.startswith("https://"))
-    shown = console or Console()
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            raise FlowError(
+                f"cannot listen on port {port} of {host}: {error.strerror}. Give another --port or --host."
+            ) from None
+        own = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{listener.getsockname()[1]}"
+        address = (public_url or own).rstrip("/")
+        app = create_app(folder, secure=address.startswith("https://"))
+        _print_links(console or Console(), address, app.state.preview_key, app.state.researcher_token)
+        uvicorn.Server(uvicorn.Config(app, **SERVER)).run(sockets=[listener])
+
+
+def _print_links(console: Console, address: str, preview_key: str, researcher_token: str) -> None:
     for what, link in (
         ("participants ", f"{address}/study/"),
         ("with Prolific", f"{address}/study/?{PROLIFIC}"),
-        ("preview      ", f"{address}/preview/{app.state.preview_key}/"),
-        ("researcher   ", f"{address}/researcher/#{app.state.researcher_token}"),
+        ("preview      ", f"{address}/preview/{preview_key}/"),
+        ("researcher   ", f"{address}/researcher/#{researcher_token}"),
     ):
-        shown.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)
-    shown.print("Answers go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C.")
-    uvicorn.run(app, host=host, port=port, **SERVER)
+        console.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)
+    console.print("Answers go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C.")
 
 
 PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -59,7 +78,7 @@ def collect(
         "runs"
     ),
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)] = 8000,
     public_url: Annotated[str, typer.Option(help="Address under which people reach the page, if another one.")] = "",
 ) -> None:
     """Serve the page on which people take part, and print its links.

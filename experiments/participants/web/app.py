@@ -484,12 +484,12 @@ class _Guard:
 
 async def _read(receive: Receive) -> bytes | None:
     """The body, or None if it is larger than allowed."""
-    body = b""
+    body: bytes = b""
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return body
-        body += message.get("body", b"")
+        body += bytes(message.get("body", b""))
         if len(body) > LARGEST_BODY:
             return None
         if not message.get("more_body", False):
