@@ -1,0 +1,174 @@
+"""How much of a design should be random? Experiments until a hidden rule is recovered, by share of random coverage.
+
+    python benchmarks/coverage.py                       # resumes where it stopped; benchmarks/results/coverage.json
+    python benchmarks/coverage.py --domains risky --seeds 3 --shares 0 1
+
+For each domain simulated people follow a published theory that is not among the first rivals, or a rule that is in no
+family. Campaigns differ in the share of trials that are drawn at random instead of being chosen for their information:
+none, a quarter, half, or all; everything else, seeds included, is the same. After each experiment's cycle the mean
+squared error of the leader's choice proportions against the rule is taken on a sample of the space, declared lapses set
+to 0. A rule counts as recovered from the first experiment from which on the error stays below `RECOVERED`; campaigns
+that never get there are counted as one experiment more than they had. Shares are compared within rule and seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+
+from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
+from experiments.domains import DOMAINS  # noqa: E402
+from experiments.task import with_random_sides  # noqa: E402
+from flows.config import CampaignConfig, parse_study  # noqa: E402
+from flows.run import hidden_theory, read_state, theory_of  # noqa: E402
+from flows.start import run_study  # noqa: E402
+from theories.laboratory import Laboratory  # noqa: E402
+
+RESULT = ROOT / "benchmarks" / "results" / "coverage.json"
+SHARES = (0.0, 0.25, 0.5, 1.0)
+N_EXPERIMENTS = 5
+RECOVERED = 0.01
+"""Mean squared error of choice proportions: a tenth of what a coin's predictions of a sure rule miss by, squared."""
+N_SAMPLED = 1500
+HIDDEN = {
+    "multiattribute": ("diminishing_returns", "veto"),
+    "risky": ("transfer_of_attention", "safe unless much better"),
+    "intertemporal": ("trade_off", "not beyond a month"),
+}
+"""A published theory and a rule of no family."""
+
+
+def study(domain: str, rule: str, share: float, seed: int) -> CampaignConfig:
+    """A campaign of small experiments."""
+    outside = rule in RULES
+    people = {"program": RULES[rule].program} if outside else {"theory": rule}
+    space = RULES[rule].space if outside else None
+    return parse_study(
+        {
+            "name": "coverage",
+            "question": "Which rule do they follow?",
+            "domain": domain,
+            "seed": seed,
+            "space": space or SPACES[domain],
+            "theories": {"seeds": SEEDS[domain], "candidates": 40, "draws": 256},
+            "design": {
+                "trials": 16,
+                "participants": 20,
+                "candidates": 600,
+                "refused": "cover",
+                "random_share": share,
+            },
+            "participants": {"source": "simulated", **people},
+            "stop": {"cycles": N_EXPERIMENTS, "least_cycles": N_EXPERIMENTS},
+        },
+        f"{rule}, {share:g} random",
+    )
+
+
+def errors(folder: Path) -> list[float]:
+    """Of the leader after each experiment."""
+    state, trace = read_state(folder)
+    with trace:
+        assert state.config is not None
+        leaders = [item.record.leader for item in state.cycles]
+        theories = {name: theory_of(trace, state, name) for name in set(leaders)}
+    domain, rng = DOMAINS[state.config.domain], np.random.default_rng(0)
+    sample = with_random_sides(domain, domain.candidates(state.config.space, rng, N_SAMPLED), rng)
+    with Laboratory(domain, n_workers=1) as laboratory:
+        truth = laboratory.proportions(hidden_theory(state.config), sample, 512, lapse=False)
+        missed = {
+            name: float(np.mean((laboratory.proportions(theory, sample, 512, lapse=False) - truth) ** 2))
+            for name, theory in theories.items()
+        }
+    return [missed[name] for name in leaders]
+
+
+def until_recovered(missed: list[float]) -> int:
+    """Experiments after which the error stays below `RECOVERED`; one more than all where it does not."""
+    late = [place + 1 for place, value in enumerate(missed) if value >= RECOVERED]
+    return (late[-1] if late else 0) + 1
+
+
+def cell(domain: str, rule: str, share: float, seed: int) -> dict[str, Any]:
+    """One campaign."""
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        run_study(study(domain, rule, share, seed), Path(folder) / "run", n_workers=1)
+        missed = errors(Path(folder) / "run")
+    return {
+        "commit": provenance()["commit"],
+        "domain": domain,
+        "rule": rule,
+        "random_share": share,
+        "seed": seed,
+        "errors": missed,
+        "experiments": until_recovered(missed),
+        "seconds": round(time.perf_counter() - begun, 1),
+    }
+
+
+def table(cells: list[dict[str, Any]]) -> str:
+    """Mean experiments and last errors by domain and share, and paired differences from no random trials."""
+    lines = ["domain           random   experiments until recovery   recovered   last error   fewer than without"]
+    for domain in (*dict.fromkeys(item["domain"] for item in cells), "all"):
+        for share in sorted({item["random_share"] for item in cells}):
+            own = [item for item in cells if item["random_share"] == share and domain in ("all", item["domain"])]
+            if not own:
+                continue
+            needed = np.array([item["experiments"] for item in own])
+            last = np.array([item["errors"][-1] for item in own])
+            without = {(item["rule"], item["seed"]): item["experiments"] for item in cells if not item["random_share"]}
+            pairs = [(item["rule"], item["seed"]) for item in own]
+            ahead = np.array([without[pair] - n for pair, n in zip(pairs, needed, strict=True) if pair in without])
+            error = ahead.std(ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else float("nan")
+            paired = f"{ahead.mean():+.2f} ± {error:.2f}" if len(ahead) and share else ""
+            lines.append(
+                f"{domain:16s} {share:6.0%}   {needed.mean():10.2f} (n={len(own):2d})            "
+                f"{np.mean(needed <= N_EXPERIMENTS):9.0%}   {last.mean():10.4f}   {paired}"
+            )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run what is missing, write every result as it comes."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--seeds", type=int, default=3)
+    options.add_argument("--workers", type=int, default=2)
+    options.add_argument("--domains", nargs="*", default=list(HIDDEN), choices=list(HIDDEN))
+    options.add_argument("--shares", nargs="*", type=float, default=list(SHARES))
+    options.add_argument("--out", type=Path, default=RESULT)
+    chosen = options.parse_args()
+    done = json.loads(chosen.out.read_text())["cells"] if chosen.out.exists() else []
+    have = {(item["domain"], item["rule"], item["random_share"], item["seed"]) for item in done}
+    todo = [
+        (domain, rule, share, seed)
+        for seed in range(1, chosen.seeds + 1)
+        for domain in chosen.domains
+        for rule in HIDDEN[domain]
+        for share in chosen.shares
+        if (domain, rule, share, seed) not in have
+    ]
+    with ProcessPoolExecutor(chosen.workers) as pool:
+        for future in as_completed([pool.submit(cell, *item) for item in todo]):
+            done.append(future.result())
+            print(done[-1], flush=True)
+            done.sort(key=lambda item: (item["domain"], item["rule"], item["random_share"], item["seed"]))
+            chosen.out.parent.mkdir(parents=True, exist_ok=True)
+            chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
+    print(table(done))
+
+
+if __name__ == "__main__":
+    main()
