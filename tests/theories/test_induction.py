@@ -6,23 +6,37 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from experiments.domains import DOMAINS
 from experiments.domains.intertemporal import IntertemporalDomain
 from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.domains.risky import RiskyDomain
+from experiments.domains.risky import RiskyDomain, pairs
 from experiments.task import Stimuli, Trials
 from theories.check import load_theory
 from theories.induction.additive import AdditiveSearch
+from theories.induction.combination import with_combinations
 from theories.induction.induce import induce
 from theories.induction.library import values, vocabulary
 from theories.induction.mixture import find_mixture
 from theories.induction.source import Branch, shared_error
-from theories.induction.terms import Term, Terms, gates, leads, past_leads, read_answers, signs
+from theories.induction.terms import (
+    Term,
+    Terms,
+    finer,
+    gates,
+    leads,
+    past_gates,
+    past_leads,
+    read_answers,
+    roundest,
+    signs,
+)
 from theories.induction.tree import Const, Follow, Split, TreeSearch, log_likelihood, predict
 from theories.sequence import follow
 from theories.theory import TheoryProgram
 
 DOMAIN = MultiattributeDomain()
 SPACE = {"validities": [0.9, 0.8, 0.7], "levels": [0, 1, 2]}
+SPACES = {"multiattribute": SPACE, "risky": {"n_outcomes": 3, "losses": True}, "intertemporal": {"losses": True}}
 
 
 def some_trials(n, seed):
@@ -101,26 +115,42 @@ class TestLibrary:
         found = values(words, ["cue(x, 0)", "cue(x, 1)", "cue(x, 2)", "cue(x, 3)"], stimuli)
         np.testing.assert_array_equal(np.concatenate(found), [[3, 1], [1, 0], [0, 2], [0, 0]])
 
-    def test_every_score_is_a_finite_pair_on_every_probe(self):
-        probes = DOMAIN.probes(np.random.default_rng(0))
-        words = vocabulary("multiattribute", [some_trials(20, 0)])
+    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal"])
+    def test_every_score_is_a_finite_pair_on_every_probe(self, name):
+        rng = np.random.default_rng(0)
+        probes = DOMAINS[name].probes(rng)
+        words = vocabulary(name, [DOMAINS[name].candidates(SPACES[name], rng, 20)])
         for probe in probes:
             for found in values(words, [score.code for score in words.scores], probe):
                 assert found.shape == (len(probe), 2)
                 assert np.isfinite(found).all()
 
-    def test_codes_and_words_name_one_score_each(self):
-        words = vocabulary("multiattribute", [some_trials(20, 0)])
+    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal"])
+    def test_codes_and_words_name_one_score_each(self, name):
+        words = vocabulary(name, [DOMAINS[name].candidates(SPACES[name], np.random.default_rng(0), 20)])
         assert len({score.code for score in words.scores}) == len(words.scores)
         assert len({score.words for score in words.scores}) == len(words.scores)
 
-    def test_exchanging_the_products_turns_every_lead_round(self):
-        trials = answer(by(np.sum), n_people=2)
-        swapped = Trials(
-            "s", DOMAIN.swap_sides(trials.stimuli), trials.participant, trials.trial, trials.response, trials.count
-        )
-        first, second = (leads(read_answers(DOMAIN, [item])).values for item in (trials, swapped))
-        np.testing.assert_allclose(first, -second)
+    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal"])
+    def test_exchanging_the_options_turns_every_lead_round(self, name):
+        domain = DOMAINS[name]
+        stimuli = domain.candidates(SPACES[name], np.random.default_rng(0), 50)
+        words = vocabulary(name, [stimuli])
+        codes = [score.code for score in words.scores]
+        shown, swapped = (np.array(values(words, codes, item)) for item in (stimuli, domain.swap_sides(stimuli)))
+        np.testing.assert_allclose(shown, swapped[..., ::-1])
+
+    def test_value_by_rank_is_that_of_cumulative_prospect_theory(self):
+        stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(3, 1)])])
+        words = vocabulary("risky", [stimuli])
+        (code,) = [score.code for score in words.scores if score.words == "value by rank, curvature 0.6"]
+
+        def weight(p):
+            return p**0.6 / (p**0.6 + (1 - p) ** 0.6) ** (1 / 0.6)
+
+        (found,) = values(words, [code], stimuli)
+        gamble = 40 * weight(0.5) + 10 * (weight(0.8) - weight(0.5))
+        np.testing.assert_allclose(found, [[gamble, 3]], rtol=1e-3)
 
 
 class TestTerms:
@@ -133,6 +163,67 @@ class TestTerms:
             sides = 2 * item.sequences.response - 1
             expected.append(np.concatenate([np.zeros((3, 1)), sides[:, :-1]], axis=1).ravel())
         np.testing.assert_array_equal(own.values[0], np.concatenate(expected))
+
+    def test_what_is_remembered_of_all_choices_is_what_one_would_count(self):
+        answers = read_answers(DOMAIN, [answer(by(np.sum), n_trials=15, n_people=3)])
+        own = past_leads(answers, leads(answers).take([]))
+        divided = past_gates(answers, leads(answers).take([]))
+        rows = {term.words: row for row, term in enumerate(own.items)}
+        balance, habit = (
+            own.values[rows[f"repeat the side chosen more often {when}"]].reshape(3, -1)
+            for when in ("so far", "of late")
+        )
+        (run,) = [
+            divided.values[row].reshape(3, -1)
+            for row, term in enumerate(divided.items)
+            if term.words == "one side was chosen more than 2 times in a row"
+        ]
+        for person, sides in enumerate(2 * answers.response.reshape(3, -1) - 1):
+            for step in range(len(sides)):
+                assert balance[person, step] == sides[:step].sum()
+                fading = 0.3 * 0.7 ** np.arange(step)[::-1]
+                assert habit[person, step] == pytest.approx(fading @ sides[:step], abs=1e-6)
+                assert run[person, step] == (step > 2 and abs(sides[step - 3 : step].sum()) == 3)
+
+    @pytest.mark.parametrize(
+        ("low", "high", "cut"),
+        [(5, 6, 5.5), (4.6, 5.2, 5), (0, 1, 0.5), (-1, 1, 0), (1.0499, 1.0501, 1.05), (7, 14, 10), (0.12, 0.19, 0.15)],
+    )
+    def test_a_threshold_is_the_roundest_number_between(self, low, high, cut):
+        assert roundest(low, high) == cut
+
+    def test_a_threshold_among_few_is_refined_among_its_neighbours(self):
+        rng = np.random.default_rng(4)
+        stimuli = RiskyDomain().candidates({}, rng, 200)
+        rows = np.arange(200)
+        data = Trials("risky", stimuli, 0 * rows, rows, rows % 2, np.ones(200, dtype=np.int64))
+        answers = read_answers(RiskyDomain(), [data])
+        divisions = gates(answers)
+        name = "the products' expected value differ by more than "
+        (*_, coarse) = [row for row, term in enumerate(divisions.items) if term.words.startswith(name)]
+        fine = finer(answers, divisions.take([coarse]))
+        cuts = [float(term.words.removeprefix(name)) for term in fine.items]
+        mean = (stimuli["outcomes"] * stimuli["probabilities"]).sum(axis=-1)
+        gap = np.abs(mean[:, 1] - mean[:, 0])
+        assert len(cuts) > 10
+        for cut, column in zip(cuts, fine.values, strict=True):
+            np.testing.assert_array_equal(column, gap > cut)
+        shares = np.sort(fine.values.sum(axis=1))
+        assert np.all(np.diff(shares) <= 2)
+
+    def test_a_score_that_weighs_two_others_is_made_where_people_go_by_it(self):
+        def rule(product):
+            return (product == 2).sum() - 2 * (product == 0).sum()
+
+        answers = read_answers(DOMAIN, [answer(by(rule), n_trials=60)])
+        longer = with_combinations(answers, gates(answers).take([]))
+        found = {score.words: row for row, score in enumerate(longer.vocabulary.scores)}
+        row = found["number of ratings of 0, less 0.5 times the number of ratings of 2"]
+        ratings = some_trials(60, 0)["ratings"]
+        expected = [[-0.5 * rule(product) for product in trial] for trial in ratings]
+        np.testing.assert_allclose(longer.scores[row], expected)
+        (evaluated,) = values(longer.vocabulary, [longer.vocabulary.scores[row].code], some_trials(60, 0))
+        np.testing.assert_allclose(evaluated, expected)
 
     def test_terms_that_say_the_same_are_kept_once_and_the_cheapest(self):
         answers = read_answers(DOMAIN, [answer(by(np.sum))])
@@ -216,6 +307,19 @@ class TestAdditive:
         last = AdditiveSearch(terms, none, np.stack([100.0 - b, b], axis=1), 0.1).path(6)[-1]
         assert [term.lead for term in last.terms] == [1, 4]
         assert np.all(np.abs(last.weights - [1.5, -0.8]) < 4 * last.errors)
+
+    @pytest.mark.statistical
+    def test_a_blend_that_enters_first_gives_way_to_what_it_is_made_of(self):
+        rng = np.random.default_rng(6)
+        x = rng.normal(size=(5, 200))
+        x[3] = x[0] + x[1] + 0.3 * rng.normal(size=200)
+        p = expit(1.5 * x[0] + 1.4 * x[1])
+        b = rng.binomial(100, p)
+        terms = Terms(tuple(Term(f"x{k}", "", 2.0) for k in range(5)), x.astype(np.float32))
+        none = Terms((), np.zeros((0, 200), dtype=np.float32))
+        one, two, *_ = AdditiveSearch(terms, none, np.stack([100.0 - b, b], axis=1), 0.002).path(6)
+        assert [term.lead for term in one.terms] == [3]
+        assert {term.lead for term in two.terms} == {0, 1}
 
 
 class TestMixture:
