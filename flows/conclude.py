@@ -170,7 +170,8 @@ async def conclude(run: Run) -> Recorded[Concluded]:
     truth = await compare_truth(run)
     await map_theories(run)
     inputs = [run.state.cycles[-1].digest]
-    inputs += [item.digest for item in (opened, truth) if item is not None]
+    further = (run.state.confirmation, run.state.sensitivity)
+    inputs += [item.digest for item in (opened, truth, *further) if item is not None]
     inputs += [fold.digest for fold in run.state.folds]
     inputs += [
         run.state.scores[name, item].digest
@@ -197,7 +198,12 @@ async def conclude(run: Run) -> Recorded[Concluded]:
             leader=leader,
             runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
             holds=holds,
-            text=_text(run, leader, rival, advantage, n_compared, basis, holds, errors, cross_validated),
+            text=" ".join(
+                [
+                    _text(run, leader, rival, advantage, n_compared, basis, holds, errors, cross_validated),
+                    *(item.record.text for item in further if item is not None),
+                ]
+            ),
             stop=stop,
             advantage=advantage.value if advantage else None,
             advantage_error=advantage.standard_error if advantage else None,

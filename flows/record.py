@@ -201,6 +201,7 @@ class ExclusionSensitivity(Record):
     scores: dict[Digest, float]
     """Nats per choice by theory."""
     scores_without: dict[Digest, float]
+    text: str
 
 
 class Concluded(Record):

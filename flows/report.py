@@ -37,7 +37,7 @@ from experiments.record import DesignChosen, PairPower
 from experiments.task import Design, Domain, Trials
 from flows.config import CampaignConfig
 from flows.record import Concluded
-from flows.run import read_state
+from flows.run import read_state, trials_in
 from flows.state import RunState
 from judges.judge import Verdict, VerdictResolved
 from theories.prior import Prior
@@ -227,7 +227,7 @@ class Reading:
 
     def trials(self, experiment: str) -> Trials:
         """Answers of an experiment."""
-        return Trials.from_json(self.trace.artifacts.get_json(self.state.collected[experiment].record.trials))
+        return trials_in(self.trace, self.state, experiment)
 
     def design(self, chosen: DesignChosen) -> Design:
         """What was shown."""
@@ -384,7 +384,7 @@ def data_facts(run: Reading) -> dict[str, Any]:
     if run.simulated:
         changed = [f"{slot} replaced by {' and '.join(names)}" for slot, names in people.mechanisms.items()]
         facts["hidden"] = "; ".join([people.theory, *changed])
-    else:
+    elif people.archive:
         facts["archive"] = ARCHIVES[people.archive]
     return facts
 
@@ -512,6 +512,7 @@ def experiment_facts(run: Reading, figures: Figures, name: str) -> dict[str, Any
         "pictures": [],
         "lines": [],
         "domain": run.config.domain,
+        "people": people_facts(run, name),
     }
     if not chosen.accepted:
         return facts
@@ -537,6 +538,24 @@ def experiment_facts(run: Reading, figures: Figures, name: str) -> dict[str, Any
         else:
             facts["lines"].append((run.domain.describe(design.stimuli, row), caption))
     return facts
+
+
+def people_facts(run: Reading, name: str) -> dict[str, Any] | None:
+    """Who took part, who was excluded by which rule, who withdrew; None where people do not answer one by one."""
+    arrived = run.state.answers.get(name, ())
+    withdrawn = len(set(run.state.withdrawn.get(name, ())))
+    if not arrived and not withdrawn:
+        return None
+    there = {item.digest for item in arrived}
+    broken = [item.record for item in run.state.excluded if item.record.answers in there]
+    closed = run.state.closed.get(name)
+    return {
+        "statuses": Counter(item.record.status.replace("_", " ") for item in arrived),
+        "n_excluded": len({record.answers for record in broken}),
+        "rules": Counter(record.words for record in broken),
+        "withdrawn": withdrawn,
+        "closed": closed.record if closed else None,
+    }
 
 
 def aligned(trials: Trials, design: Design) -> Shares:
@@ -721,6 +740,11 @@ def _limits_of_people(run: Reading) -> list[str]:
         return [
             "Nobody took part. A computer answered by a hidden rule, so the result says whether the laboratory finds "
             "a rule that is known to exist. It says nothing about how people choose."
+        ]
+    if not run.config.participants.archive:
+        return [
+            "Whoever took part chose to, and was paid or asked in one way only. What holds for them may not hold for "
+            "people who were recruited elsewhere."
         ]
     found = [
         "The choices were made for other people's studies: only trials that were published could be asked, and a "

@@ -13,7 +13,7 @@ from flows.engine import task
 from flows.record import ExclusionSensitivity
 from flows.run import Run
 from theories.record import TheoryScored
-from theories.score import UnitScores, log_predictive, mean_over_units, paired_difference
+from theories.score import Estimate, UnitScores, log_predictive, mean_over_units, paired_difference
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
@@ -54,9 +54,10 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
         rival = names[1]
         own = paired_difference(with_rules[leader], with_rules[rival])
         other = paired_difference(without[leader], without[rival])
+        n_excluded = sum(len(everybody[name]) - kept[name] for name in changed)
         return ExclusionSensitivity(
             experiments=tuple(changed),
-            n_excluded=sum(len(everybody[name]) - kept[name] for name in changed),
+            n_excluded=n_excluded,
             leader=leader,
             leader_without=leader_without,
             rival=rival,
@@ -66,9 +67,21 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
             interval_without=other.interval,
             scores={theory: _mean(with_rules[theory]) for theory in names},
             scores_without={theory: _mean(without[theory]) for theory in names},
+            text=describe(n_excluded, run.state.name(leader), run.state.name(leader_without), own, other),
         )
 
     return await run.step("sensitivity", work, returns=ExclusionSensitivity, inputs=inputs)
+
+
+def describe(n_excluded: int, leader: str, leader_without: str, own: Estimate, other: Estimate) -> str:
+    """What the exclusions change, in a sentence."""
+    low, high = other.interval
+    same = "leads as well" if leader == leader_without else f"is behind {leader_without}"
+    return (
+        f"With the {n_excluded} people who were excluded by the preregistered rules {leader} {same}; its advantage "
+        f"over the next theory is then {other.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}) "
+        f"instead of {own.value:+.4f}, by declared ranges."
+    )
 
 
 def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:

@@ -26,6 +26,7 @@ from flows.main import app
 from flows.people import expire, export, find_person, holdings, import_answers, withdraw
 from flows.record import RECORD_TYPES, Concluded
 from flows.registering import registration_of
+from flows.report import write_report
 from flows.run import read_state
 from flows.start import resume_run, run_study
 from traces.errors import InboxError
@@ -197,6 +198,7 @@ def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(c
         assert after.concluded.digest != old_concluded.digest
         assert len(list(trace.records(TrialsCollected))) == 2
         assert after.preregistrations["1.1"].digest == before.preregistrations["1.1"].digest
+    assert "1 withdrew, and their answers are erased" in write_report(copy).read_text()
     assert withdraw(copy, gone.person).n_batches == 0
     import_answers(copy, copy / "a.csv")  # the same answers do not come back
     assert holdings(copy).experiments[0].n_waiting == 0
@@ -320,7 +322,13 @@ def test_careless_people_are_excluded_by_the_rules_and_the_verdict_is_given_with
     assert state.confirmation is not None
     assert state.confirmation.record.winner in state.pool
     assert state.preregistrations["confirmation"].record.analysis.endswith("else open.")
+    assert state.concluded is not None
+    assert state.confirmation.record.text in state.concluded.record.text
+    assert state.sensitivity.record.text in state.concluded.record.text
     findings(folder)
+    page = write_report(folder).read_text()
+    assert "median response time is below 450 ms" in page
+    assert "do not count, by rules that were preregistered" in page
 
 
 def test_the_registration_has_every_prediction_and_the_fields_of_registries(asked: Path) -> None:
