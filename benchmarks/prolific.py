@@ -48,6 +48,7 @@ class Killing(httpx.BaseTransport):
         self.counter, self.at, self.after, self.inner = counter, at, after, httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Pass the request on, or end here."""
         self.counter[0] += 1
         now = self.counter[0] == self.at
         if now and not self.after:
@@ -58,6 +59,7 @@ class Killing(httpx.BaseTransport):
         return response
 
     def close(self) -> None:
+        """Give the connections back."""
         self.inner.close()
 
 

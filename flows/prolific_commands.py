@@ -287,7 +287,9 @@ def _bonuses(path: Path | None, folder: Path, planned: Plan) -> Callable[[Entry]
             if reader.fieldnames is None or set(reader.fieldnames) != {"person", "amount"}:
                 raise StudyError(f"{path}: the first line must be person,amount, not {reader.fieldnames}.")
             for number, line in enumerate(reader, start=2):
-                person, amount = (line["person"] or "").strip(), (line["amount"] or "").strip()
+                if None in line or None in line.values():
+                    raise StudyError(f"{path}, line {number}: give a person and an amount with a point, such as 0.25.")
+                person, amount = line["person"].strip(), line["amount"].strip()
                 if not person or person in amounts:
                     raise StudyError(f"{path}, line {number}: the person is missing or was named before.")
                 try:

@@ -30,6 +30,7 @@ from experiments.participants.prolific.money import Money
 
 SERVICE: Final = "https://api.prolific.com/api/v1"
 TOKEN_VARIABLE: Final = "PROLIFIC_TOKEN"
+ADDRESS_VARIABLE: Final = "PROLIFIC_URL"
 BONUSES_AT_ONCE: Final = 200
 """Lines that one bulk payment takes."""
 LEAST_REJECTION: Final = 100
@@ -130,8 +131,9 @@ class ProlificClient:
 
     @classmethod
     def from_environment(cls, **settings: Any) -> ProlificClient:
-        """With the token in the variable ``PROLIFIC_TOKEN``."""
-        return cls(os.environ.get(TOKEN_VARIABLE, "").strip(), **settings)
+        """With the token in the variable ``PROLIFIC_TOKEN``; ``PROLIFIC_URL`` names another service, as for tests."""
+        service = os.environ.get(ADDRESS_VARIABLE, "").strip() or SERVICE
+        return cls(os.environ.get(TOKEN_VARIABLE, "").strip(), **({"service": service} | settings))
 
     def __repr__(self) -> str:
         return f"ProlificClient({str(self._http.base_url)!r})"

@@ -1,0 +1,145 @@
+"""The commands, from plan to payment, against the stand-in."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.participants.answers import PersonAnswers, pseudonym
+from experiments.participants.prolific.errors import BudgetError, PlanError
+from experiments.participants.prolific.ledger import LEDGER_FILE
+from experiments.participants.prolific.stand_in import TOKEN, World, serve
+from flows.errors import StudyError
+from flows.prolific_commands import app
+from traces.inbox import Inbox
+from traces.step import JOURNAL_FILE
+
+KEY = bytes(range(32))
+SETTINGS = """
+experiment = "pilot"
+title = "Choices"
+description = "You choose."
+url = "https://lab.example/study/"
+people = 3
+minutes = 10
+reward = "1.50"
+most_bonus = "0.50"
+completion_code = "PAGECODE"
+"""
+
+
+class Lab:
+    """A run's folder, and the service."""
+
+    def __init__(self, folder, stand_in):
+        self.run, self.stand_in = folder / "runs" / "r1", stand_in
+        self.run.mkdir(parents=True)
+        (self.run / JOURNAL_FILE).touch()
+        (self.run / "collection.key").write_bytes(KEY)
+        (folder / "plan.toml").write_text(SETTINGS)
+        self.plan_file = str(folder / "plan.toml")
+
+    def __call__(self, *words, **more):
+        return CliRunner().invoke(app, [str(word) for word in words], **more)
+
+    def deliver(self, participant, status="completed"):
+        """What our page leaves in the inbox."""
+        person = pseudonym(KEY, "prolific", participant)
+        answers = PersonAnswers("pilot", person, status, (), (), (), {}, (), 1, "", "en", "web")
+        Inbox(self.run / "inbox.sqlite").deliver("web", answers.to_json(), batch_key=person)
+        return person
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    with serve(World(3, behaviours={"completes": 1.0})) as stand_in:
+        monkeypatch.setenv("PROLIFIC_URL", stand_in.address)
+        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
+        yield Lab(tmp_path, stand_in)
+
+
+def test_a_plan_is_printed_as_the_service_will_get_it_and_makes_nothing(lab):
+    done = lab("plan", lab.plan_file, lab.run)
+    assert done.exit_code == 0, done.output
+    draft = json.loads(done.stdout)
+    assert draft["reward"] == 150
+    assert "PAGECODE" in [entry["code"] for entry in draft["completion_codes"]]
+    assert "2026-09-20" in done.stderr
+    assert not lab.stand_in.world.studies
+
+
+def test_nothing_is_published_without_the_name_and_a_limit_that_suffices(lab):
+    lab("plan", lab.plan_file, lab.run)
+    assert lab("publish", lab.run).exit_code == 2
+    wrong = lab("publish", lab.run, "--limit", "50", input="yes\n")
+    assert isinstance(wrong.exception, BudgetError)
+    little = lab("publish", lab.run, "--limit", "1", input="pilot\n")
+    assert isinstance(little.exception, BudgetError)
+    other = lab("publish", lab.run, "--limit", "50", "--yes-spend", "9.99")
+    assert isinstance(other.exception, BudgetError)
+    assert not lab.stand_in.world.studies
+
+
+def test_from_plan_to_payment(lab, tmp_path):
+    world = lab.stand_in.world
+    lab("plan", lab.plan_file, lab.run)
+    done = lab("publish", lab.run, "--limit", "50", input="pilot\n")
+    assert done.exit_code == 0, done.output
+    for _ in range(30):
+        world.tick()
+    people = [item.participant for item in world.submissions.values()]
+    assert len(people) == 3
+    lab("pay", lab.run)
+    assert not world.transfers, "the code alone pays nobody"
+    persons = [lab.deliver(person) for person in people]
+    lab("pay", lab.run, "--dry-run")
+    assert not world.transfers
+    (tmp_path / "bonus.csv").write_text(f"person,amount\n{persons[0]},0.25\n")
+    for _ in range(3):
+        assert lab("pay", lab.run, "--bonus", tmp_path / "bonus.csv").exit_code == 0
+        world.tick(30)
+    status = lab("status", lab.run)
+    assert "3 of 3 people completed" in status.stdout
+    assert sorted((item.participant, item.kind, item.minor) for item in world.transfers) == sorted(
+        [(person, "reward", 150) for person in people] + [(people[0], "bonus", 25)]
+    )
+    # Neither output nor any file but the books holds an identifier of the service.
+    assert not any(person in status.output for person in people)
+    for path in lab.run.rglob("*"):
+        if path.is_file() and not path.name.startswith(LEDGER_FILE):
+            assert not any(person.encode() in path.read_bytes() for person in people), path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("person;amount\n", "person,amount"),
+        ("person,amount\nx,1,5\n", "line 2: give a person and an amount with a point"),
+        ("person,amount\nx\n", "line 2"),
+        ("person,amount\nx,1.505\n", "line 2"),
+        ("person,amount\nx,1\nx,1\n", "line 3"),
+    ],
+)
+def test_a_file_of_bonuses_that_cannot_be_used_pays_nobody(lab, tmp_path, text, words):
+    lab("plan", lab.plan_file, lab.run)
+    lab("publish", lab.run, "--limit", "50", input="pilot\n")
+    (tmp_path / "bonus.csv").write_text(text)
+    done = lab("pay", lab.run, "--bonus", tmp_path / "bonus.csv")
+    assert isinstance(done.exception, StudyError)
+    assert words in str(done.exception)
+    assert not lab.stand_in.world.transfers
+
+
+def test_without_a_token_nothing_is_asked(lab, monkeypatch):
+    lab("plan", lab.plan_file, lab.run)
+    monkeypatch.setenv("PROLIFIC_TOKEN", "")
+    done = lab("publish", lab.run, "--limit", "50", input="pilot\n")
+    assert isinstance(done.exception, PlanError)
+    assert lab("status", lab.run, "--no-poll").exit_code == 0
+    assert lab.stand_in.world.asked["requests"] == 0
+
+
+def test_a_rehearsal_needs_no_run_and_says_that_no_promise_broke(lab):
+    done = lab("rehearse", lab.plan_file, "--seeds", "1")
+    assert done.exit_code == 0, done.output
+    assert "of 3" in done.stdout
