@@ -310,3 +310,27 @@ def test_a_successor_that_predicts_and_scores_like_a_rival_is_compared_and_kept_
     for item in compared:
         assert item.near
         assert (item.theory in admitted) == (item.twin is None or item.simpler)
+
+
+@pytest.mark.long
+def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> None:
+    study = small_study(
+        domain="offers",
+        space={},
+        theories={"seeds": ["logit", "lexicographic"], "candidates": 6, "successors": 1, "draws": 64, "rivals": 3},
+        design={"trials": 10, "participants": 20, "candidates": 30, "power": 0.5},
+        participants={"source": "simulated", "theory": "satisficing"},
+        stop={"cycles": 1, "least_cycles": 1},
+    )
+    run_study(study, tmp_path / "offers", n_workers=1)
+    state, trace = read_state(tmp_path / "offers")
+    trace.close()
+    (collected,) = state.collected.values()
+    leader = state.board().leader
+    record = state.scores[leader.theory, collected.record.experiment].record
+    assert (record.n_options, len(record.proportions)) == (4, 4 * 10)
+    assert np.reshape(record.proportions, (10, 4)).sum(axis=1) == pytest.approx(1.0)
+    chance, ceiling = -np.log(4), collected.record.ceiling
+    assert ceiling is not None
+    assert leader.skill == pytest.approx((record.declared.scores.mean - chance) / (ceiling - chance))
+    assert audit(tmp_path / "offers").passed
