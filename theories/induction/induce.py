@@ -49,6 +49,8 @@ N_FOLDS = 5
 PRICE = 1e-3
 """Nats per choice that a term must be worth."""
 MOST_TERMS = 8
+LAPSES = (0.05, 0.1, 0.2)
+"""Tried for sums, whose lapses bound how sure people can be."""
 N_REGIONS = 20
 """Gates on whose sides scores that weigh two others are looked for."""
 MOST_TERMS_PAST = 6
@@ -163,6 +165,7 @@ def _forms(answers: Answers, first: str) -> list[Form]:
     best = max(grown.values(), key=lambda item: item.score)
     _, lapse = sharpened(best.node, branches(best.node, signed, divisions, everybody))
     columns = plain.joined(signed).joined(_lean(plain.values.shape[1], first))
+    lapse = _best_lapse(columns, divisions, everybody, lapse)
     forms = [
         _tree_form("rule list", False, signed, divisions, answers, first),
         *_sum_forms("weighed reasons", False, columns, divisions, answers, first, lapse, MOST_TERMS),
@@ -172,6 +175,16 @@ def _forms(answers: Answers, first: str) -> list[Form]:
         if depends_on_past(answers, plain, signed):
             forms += _past_forms(answers, first, plain, signed, divisions, search.deeper, grown, lapse)
     return forms
+
+
+def _best_lapse(columns: Terms, divisions: Terms, counts: Array, found: float) -> float:
+    """Of sums of reasons: the lapses that the rule lists found, or some others that explain more."""
+
+    def reached(lapse: float) -> float:
+        path = AdditiveSearch(columns, divisions, counts, lapse).path(MOST_TERMS)
+        return max((item.score for item in path), default=-np.inf)
+
+    return max((found, *LAPSES), key=reached)
 
 
 def _past_forms(
@@ -367,7 +380,7 @@ def _tree_form(kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answe
 def _sum_forms(
     kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answers, first: str, lapse: float, most: int
 ) -> list[Form]:
-    """One form without lapses, one with those that the rule lists found."""
+    """One form without lapses, one with."""
 
     def form(lapse: float) -> Form:
         def fit(counts: Array) -> dict[int, Model]:
