@@ -8,7 +8,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,13 +49,18 @@ def registration(
         design: Its design.
         domain: Of the task.
         predictions: Arrays of the plan's artifact; ``DIGEST:proportions`` is ``(3, n_trials)``: the expected share of
-            the last option, and its 95% interval for the planned number of people.
+            the last option, and its 95% interval for the planned number of people. Of more than two options
+            ``DIGEST:shares`` is ``(3, n_trials, n_options)``.
         record: Digest of the plan's record, by which the trace finds it.
         study: Name of the study.
         question: That the study asks.
         source: Of the participants, as in a study file.
     """
-    names = dict(plan.rivals)
+    names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
+    labels = list(domain.options[:n_options]) if n_options <= len(domain.options) else []
+    labels = labels or [f"option {option + 1}" for option in range(n_options)]
+    labels = labels[-1:] if n_options == 2 else labels
+    chosen = f"option {labels[0]}" if n_options == 2 else "each option"
     rules = list(plan.exclusion_rules) or ["None: every answer counts."]
     powers = [
         f"{names.get(line.first, line.first[:8])} against {names.get(line.second, line.second[:8])}: recovered with "
@@ -64,8 +69,8 @@ def registration(
     ]
     rivals = "; ".join(names.values())
     hypotheses = (
-        f"The theories compete: {rivals}. Each predicts, for every trial, the share of people who choose the last "
-        "option; the table of predictions gives it with a 95% interval. Predictions are directional: the theory whose "
+        f"The theories compete: {rivals}. Each predicts, for every trial, the share of people who choose {chosen}; "
+        "the table of predictions gives it with a 95% interval. Predictions are directional: the theory whose "
         "frozen predictions give the answers the highest probability is right about them, unless it is tied."
     )
     measured = (
@@ -150,14 +155,15 @@ def registration(
             "8) Other. Anything else you would like to pre-register?": frozen,
             "9) Type of study and data source.": f"Experiment. {HOW.get(source, source)}",
         },
+        "predicted_options": labels,
         "theories": [{"digest": digest, "name": name} for digest, name in names.items()],
         "exclusion_rules": list(plan.exclusion_rules),
         "predictions": [
             {
                 "trial": row,
                 "description": domain.describe(design.stimuli, row),
-                "last_option": {
-                    name: dict(zip(("share", "low", "high"), _column(predictions, digest, row), strict=True))
+                "shares": {
+                    name: _shares(predictions, digest, row, n_options)
                     for digest, name in names.items()
                     if f"{digest}:proportions" in predictions
                 },
@@ -167,8 +173,11 @@ def registration(
     }
 
 
-def _column(predictions: Mapping[str, Array], digest: str, row: int) -> list[float]:
-    return [round(float(value), 4) for value in np.asarray(predictions[f"{digest}:proportions"])[:, row]]
+def _shares(predictions: Mapping[str, Array], digest: str, row: int, n_options: int) -> list[dict[str, float]]:
+    """Of the options predicted, in their order: the expected share and its interval."""
+    name = f"{digest}:proportions" if n_options == 2 else f"{digest}:shares"
+    values = np.asarray(predictions[name])[:, row].reshape(3, -1)
+    return [dict(zip(("share", "low", "high"), np.round(value, 4).tolist(), strict=True)) for value in values.T]
 
 
 def to_markdown(value: Mapping[str, Any]) -> str:
@@ -183,16 +192,17 @@ def to_markdown(value: Mapping[str, Any]) -> str:
     for field, text in value["as_predicted"].items():
         lines += [f"**{field}**", "", text, ""]
     names = [theory["name"] for theory in value["theories"]]
-    lines += ["## Predictions", "", "Share of people who choose the last option, with its 95% interval.", ""]
+    options = " / ".join(value["predicted_options"])
+    lines += ["## Predictions", "", f"Share of people who choose {options}, with its 95% interval.", ""]
     lines += ["| trial | " + " | ".join(["description", *map(_cell, names)]) + " |", "|---" * (len(names) + 2) + "|"]
     for trial in value["predictions"]:
-        shares = [_share(trial["last_option"].get(name)) for name in names]
+        shares = [_share(trial["shares"].get(name, [])) for name in names]
         lines.append(f"| {trial['trial']} | {_cell(trial['description'])} | " + " | ".join(shares) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _share(value: Mapping[str, float] | None) -> str:
-    return "" if value is None else f"{value['share']:.2f} ({value['low']:.2f} to {value['high']:.2f})"
+def _share(values: Sequence[Mapping[str, float]]) -> str:
+    return " / ".join(f"{value['share']:.2f} ({value['low']:.2f} to {value['high']:.2f})" for value in values)
 
 
 def _cell(text: str) -> str:

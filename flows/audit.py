@@ -11,7 +11,15 @@ import numpy as np
 from experiments.domains import DOMAINS
 from experiments.participants.table import get_trials
 from experiments.preregistration import Preregistration
-from experiments.record import AnswersArrived, PersonExcluded, PersonWithdrawn, Recruited, SealedOpened, TrialsCollected
+from experiments.record import (
+    AnswersArrived,
+    ConsentAsked,
+    PersonExcluded,
+    PersonWithdrawn,
+    Recruited,
+    SealedOpened,
+    TrialsCollected,
+)
 from flows.errors import RunMissingError
 from flows.record import ACTS, RECORD_TYPES, FoldFinished
 from theories.errors import TheoryError
@@ -113,20 +121,28 @@ def _validity(validity: Validity, events: list[Event]) -> Finding:
 def _people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
     """Answers of single people came after they were asked, and each is where its record says, or was withdrawn."""
     asked: dict[str, int] = {}
-    early, n_there, n_arrived = "", 0, 0
+    texts: dict[str, set[str]] = {}
+    early, unread, n_there, n_arrived = "", "", 0, 0
     for number, item in enumerate(records):
         if isinstance(item.record, Recruited):
             asked[item.record.experiment] = number
+        elif isinstance(item.record, ConsentAsked):
+            texts.setdefault(item.record.experiment, set()).add(item.record.text)
         elif isinstance(item.record, AnswersArrived):
             n_arrived += 1
             n_there += trace.artifacts.has(item.record.answers)
             if item.record.experiment not in asked:
                 early = early or item.record.person[:12]
+            if item.record.experiment in texts and item.record.consent not in texts[item.record.experiment]:
+                unread = unread or item.record.person[:12]
     if not n_arrived:
         return
     excluded = {item.record.answers for item in records if isinstance(item.record, PersonExcluded)}
     fine = f"answers of {n_there} people, each in an artifact of its own; {len(excluded)} of them excluded by the rules"
     yield Finding("people", not early, f"answers of {early} came before anybody was asked" if early else fine)
+    if texts:
+        fine = "everybody on the page agreed to a text that is on record"
+        yield Finding("consent", not unread, f"{unread} agreed to a text that is not on record" if unread else fine)
     withdrawn = [item.record for item in records if isinstance(item.record, PersonWithdrawn)]
     if withdrawn:
         gone = len({record.person for record in withdrawn})

@@ -125,6 +125,7 @@ def status(
 ) -> None:
     """How far runs are, whom they wait for, and how their rivals stand."""
     from flows.collect import waiting_in
+    from flows.people import holdings
     from flows.run import read_state
     from traces.step import JOURNAL_FILE
 
@@ -158,6 +159,9 @@ def status(
             if state.concluded:
                 console.print(f"  {escape(state.concluded.record.text)}")
             if run:
+                due = holdings(folder).due if state.config and state.config.by_person else {}
+                for kind, people in due.items():
+                    console.print(f"  {kind} of {len(people)} people are past their limit; `lakatos data expire`")
                 console.print(_leaderboard(state))
 
 

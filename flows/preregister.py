@@ -46,12 +46,11 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
     arrays: dict[str, Array] = {}
     for name, log_weights, (answer,) in zip(names, weights, answers, strict=True):
         own = np.exp(log_weights)
-        mean = np.einsum("d,dto->to", own, answer)[:, -1]
-        standard_error = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / plan.n_participants)
+        shares = np.einsum("d,dto->to", own, answer)
         arrays[f"{name}:log_weights"] = log_weights
-        arrays[f"{name}:proportions"] = np.stack([mean, mean - 2 * standard_error, mean + 2 * standard_error]).clip(
-            0, 1
-        )
+        arrays[f"{name}:proportions"] = with_interval(shares[:, -1], plan.n_participants)
+        if shares.shape[1] > 2:
+            arrays[f"{name}:shares"] = with_interval(shares, plan.n_participants)
     return Preregistration(
         experiment=chosen.experiment,
         design=chosen.design,
@@ -67,6 +66,12 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         stopping_rule=chosen.stopping
         or f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
     )
+
+
+def with_interval(shares: Array, n_participants: int) -> Array:
+    """``(3, *shares.shape)`` shares, and the ends of the range that holds those of so many people in 95% of samples."""
+    standard_error = np.sqrt(np.maximum(shares * (1 - shares), 1e-12) / n_participants)
+    return np.stack([shares, shares - 2 * standard_error, shares + 2 * standard_error]).clip(0, 1)
 
 
 ANALYSIS = (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,16 +29,18 @@ from flows.people import expire, export, find_person, holdings, import_answers, 
 from flows.record import RECORD_TYPES, Concluded
 from flows.registering import registration_of
 from flows.report import write_report
-from flows.run import read_state
+from flows.run import has_run, read_state
 from flows.start import resume_run, run_study
-from traces.errors import InboxError
+from traces.errors import InboxError, JournalError
 from traces.fold import canonical_digest
 from traces.inbox import Inbox
 from traces.record import Tombstone
-from traces.step import Trace
+from traces.step import JOURNAL_FILE, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import small_study
+from small import small_study, write_study
+
+ROOT = Path(__file__).resolve().parents[2]
 
 QUICK = {"theories__candidates": 0, "theories__successors": 0, "theories__induction": False}
 SHORT = {"design__trials": 8, "design__participants": 12, "stop": {"cycles": 1, "least_cycles": 1}}
@@ -336,9 +340,9 @@ def test_the_registration_has_every_prediction_and_the_fields_of_registries(aske
     assert json.loads(json.dumps(value)) == value
     assert len(value["predictions"]) == 8
     for trial in value["predictions"]:
-        for shares in trial["last_option"].values():
-            assert 0 <= shares["low"] <= shares["share"] <= shares["high"] <= 1
-        assert set(trial["last_option"]) == {theory["name"] for theory in value["theories"]}
+        for (share,) in trial["shares"].values():
+            assert 0 <= share["low"] <= share["share"] <= share["high"] <= 1
+        assert set(trial["shares"]) == {theory["name"] for theory in value["theories"]}
     assert len(value["as_predicted"]) == 9
     fields = {name for section in value["osf_prereg"].values() for name in section}
     assert {"Hypotheses", "Stopping rule", "Data exclusion", "Missing data", "Inference criteria"} <= fields
@@ -396,3 +400,46 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
     assert withdraw(folder, answers[0].record.person).n_sessions == 1
     assert isinstance(resume_run(folder, n_workers=1), Concluded)
     assert findings(folder)["withdrawn"]
+
+
+def n_events(folder: Path) -> int:
+    if not has_run(folder):
+        return 0
+    try:
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            return trace.journal.head[0]
+    except JournalError:  # it is being made
+        return 0
+
+
+@pytest.mark.long
+def test_a_run_of_people_one_by_one_killed_at_random_points_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    rules = {"median_time_below_ms": 450.0}
+    changes = {"participants__dropouts": 0.2, "participants__careless": 0.2, "exclusions": rules, **QUICK, **SHORT}
+    study, folder, whole = write_study(tmp_path, **changes), tmp_path / "killed", tmp_path / "whole"
+    run_study(small_study(**changes), whole, n_workers=1)
+    rng = np.random.default_rng(8)
+    for pause in rng.uniform(0.2, 2.0, 5):
+        begun = (folder / JOURNAL_FILE).exists()
+        what = ["resume", str(folder)] if begun else ["run", str(study), "--runs", str(tmp_path), "--name", "killed"]
+        before = n_events(folder)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.main", *what, "--engine", "none", "--workers", "1"],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while n_events(folder) == before and process.poll() is None:  # however slow the machine is
+            time.sleep(0.1)
+        try:
+            process.wait(float(pause))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    forms = []
+    for place in (folder, whole):
+        with Trace.open(place, RECORD_TYPES, read_only=True) as trace:
+            forms.append(canonical_digest(trace.journal.events()))
+    assert forms[0] == forms[1]
+    findings(folder)
