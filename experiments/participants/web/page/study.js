@@ -121,10 +121,8 @@
           feedback = value.saved ? value.feedback : "";
           take(value.state);
         } else {
-          this.clear(); // another tab went on, or the study ended: the server knows what is asked now
-          const now = await ask("api/state");
-          if (now.status !== 200) throw new Error(`state ${now.status}`);
-          take(now.value);
+          this.clear(); // the study ended, or this person is not known any more: the server knows what is asked now
+          await refresh();
         }
       }
       return feedback;
@@ -161,7 +159,7 @@
         await new Promise((done) => {
           wake = done;
           if (queue.items.length) queue.send().catch(fail);
-          else if (!queue.sending) refresh().then(done, done);
+          else if (!queue.sending) refresh().catch(fail);
         });
       }
       clearTimeout(saving);
@@ -437,7 +435,9 @@
 
   async function refresh() {
     const { status, value } = await ask("api/state");
-    if (status === 200) take(value);
+    if (status !== 200) throw new Error(`state ${status}`);
+    if (!queue.items.length) position = value.position ?? position;
+    take(value);
   }
 
   async function begin() {
