@@ -117,6 +117,7 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
             asked = Asked(Recorded(plan, event.inputs[0]), item)
             for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
                 run.recall(known)
+            record_consent(run, item, _design(run, plan))
             run.progress.stage(cycle, "collect", f"{plan.experiment}: people were asked before")
             return asked
     return None

@@ -90,7 +90,10 @@ def test_studies_that_differ_have_different_digests():
         ({"theories__seeds": "random"}, "theories.seeds: Input should be a valid tuple"),
         ({"theories": 3}, "theories: Input should be a valid dictionary"),
         ({"name": "no spaces"}, "name: String should match pattern"),
-        ({"participants__source": "psychics"}, "participants.source: Input should be 'simulated', 'archival', 'web' or 'file'"),
+        (
+            {"participants__source": "psychics"},
+            "participants.source: Input should be 'simulated', 'archival', 'web' or 'file'",
+        ),
         # Out of range.
         ({"theories__seeds": ["random"]}, "theories: name at least two theories as seeds, or give programs"),
         ({"theories__programs": ["x = 1"]}, "theories: programs.0: the source has no claim"),
@@ -124,6 +127,23 @@ def test_studies_that_differ_have_different_digests():
         ({"participants__theory": ""}, "participants: the source 'simulated' needs the key 'theory'"),
         ({"participants": {"source": "archival"}}, "participants: the source 'archival' needs the key 'archive'"),
         ({"participants": {"source": "archival", "archive": "zzz"}}, r"no archive 'zzz'\. Known: "),
+        (
+            {"participants": {"source": "archival", "archive": "allais"}, "exclusions": {"one_side_above": 0.9}},
+            "exclusions need people who are asked anew",
+        ),
+        (
+            {"participants": {"source": "archival", "archive": "allais"}, "confirmation": {"participants": 20}},
+            "a confirmation needs new people",
+        ),
+        ({"participants": {"source": "web", "dropouts": 0.1}}, "dropouts and careless are for simulated people"),
+        ({"exclusions": {"median_time_belw_ms": 300}}, "unknown key .*did you mean 'median_time_below_ms'"),
+        ({"exclusions": {"one_side_above": 1.5}}, "exclusions.one_side_above: Input should be less than 1"),
+        (
+            {"confirmation": {"participants": 1}},
+            "differences between people need at least 2; give 0 for no confirmation",
+        ),
+        ({"page": {"checks": -1}}, "page.checks: Input should be greater than or equal to 0"),
+        ({"privacy": {"answers_days": -1}}, "privacy.answers_days: Input should be greater than or equal to 0"),
         ({"participants__mechanisms": {"choise": ["logistic"]}}, "participants.mechanisms: .* has no slot choise"),
         (
             {"participants__mechanisms": {"choice": ["logistc"]}},
