@@ -40,7 +40,7 @@ RESULT = ROOT / "benchmarks" / "results" / "coverage.json"
 SHARES = (0.0, 0.25, 0.5, 1.0)
 N_EXPERIMENTS = 5
 RECOVERED = 0.01
-"""Mean squared error of choice proportions: a tenth of what a coin's predictions of a sure rule miss by, squared."""
+"""Mean squared error of choice proportions: as if each were off by a tenth."""
 N_SAMPLED = 1500
 HIDDEN = {
     "multiattribute": ("diminishing_returns", "veto"),

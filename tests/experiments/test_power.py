@@ -10,9 +10,11 @@ from experiments.power import (
     PowerTable,
     _recovered,
     _recovered_by_size,
+    find_n_of_people,
     find_n_participants,
     judge_design,
     recovery_power,
+    scores_of_people,
     wilson_interval,
 )
 
@@ -150,6 +152,25 @@ class TestSampleSize:
         table = recovery_power(theories, 1, 30, np.random.default_rng(13), n_simulations=2000)
         needed = table.n_needed((0, 1))
         assert 0.8 < exact_power(0.5, 0.7, needed) < 0.97
+
+    @pytest.mark.statistical
+    def test_people_scored_one_by_one_need_the_same_number(self):
+        theories = [single(0.5), single(0.75)]
+        people = scores_of_people(theories, 1, 4000, np.random.default_rng(14))
+        table = find_n_of_people(people, np.random.default_rng(15), most=260, n_simulations=4000)
+        exact = min(exact_power(0.5, 0.75, table.n_units), exact_power(0.75, 0.5, table.n_units))
+        # The 4000 people are drawn again for each sample, so that their own share of yes, off by chance, matters too.
+        slope = max(abs(exact_power(0.5, 0.75 + d, table.n_units) - exact) for d in (-0.01, 0.01)) / 0.01
+        assert abs(exact - 0.9) < 4 * np.hypot(np.sqrt(0.9 * 0.1 / 4000), slope * np.sqrt(0.25 / 4000)) + 0.02
+
+    @pytest.mark.statistical
+    def test_scores_of_people_are_those_of_their_answers(self):
+        p, q = 0.3, 0.8
+        people = scores_of_people([single(p), single(q)], 1, 5000, np.random.default_rng(16))
+        assert people.shape == (2, 5000, 2)
+        assert set(np.round(people[..., 0].ravel(), 9)) == set(np.round(np.log([p, 1 - p]), 9))
+        ones = np.isclose(people[..., 1], np.log(q)).mean(axis=1)
+        assert np.all(np.abs(ones - [p, q]) < 4 * np.sqrt(0.25 / 5000))
 
     def test_a_sample_of_one_is_refused(self):
         with pytest.raises(DesignError, match="at least 2"):

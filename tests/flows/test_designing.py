@@ -86,6 +86,20 @@ def test_a_design_keeps_to_what_the_study_says_of_trials_people_and_costs() -> N
     assert [row for row in places if row < n] == [row - n for row in places if row >= n]
 
 
+def test_two_leaders_alone_can_be_in_question() -> None:
+    three = ["take_the_best", "tallying", "weighted_additive"]
+    settings = {"theories__seeds": three, "participants__theory": "exemplar", "design__random_share": 0.0}
+    every, leaders = (
+        preview_design(small_study(**settings, design__focus=focus), n_workers=1).chosen
+        for focus in ("rivals", "leaders")
+    )
+    assert len(every.rivals) == len(leaders.rivals) == 3
+    assert leaders.total_information <= np.log(2)
+    assert every.design != leaders.design
+    assert leaders.reason.startswith("Accepted")
+    assert "Weighted" not in leaders.reason
+
+
 def test_trials_of_ones_own_are_asked_as_they_are(tmp_path: Path) -> None:
     own = trials(([2, 0, 0], [0, 2, 2]), ([2, 0, 1], [1, 1, 2]), ([0, 2, 2], [1, 0, 1]))
     (tmp_path / "own.json").write_text(json.dumps(own))
