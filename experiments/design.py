@@ -445,7 +445,7 @@ def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray
     if len(weight) <= n_most:
         return np.arange(len(weight)), weight
     order = np.argsort(-weight)
-    lighter = weight.sum() - np.concatenate([[0.0], np.cumsum(weight[order])])[:n_most]
+    lighter = np.cumsum(weight[order[::-1]])[::-1][:n_most]  # summed from the lightest: never less than its first
     threshold = lighter / (n_most - np.arange(n_most))  # if 0, 1, ... items are kept
     n_heavy = int(np.argmax(weight[order[:n_most]] <= threshold))
     c = threshold[n_heavy]
