@@ -103,10 +103,13 @@ def status(
 
     In Python: `Clerk.poll()`.
     """
+    from experiments.participants.prolific.recruiter import Review
+
     with _at_work(run, runs, experiment, needs_token=poll) as clerk:
         if poll:
             clerk.poll()
         _print_books(clerk)
+        _print_actions(tuple(action for action in clerk.decide() if isinstance(action, Review)))
 
 
 @app.command()
@@ -119,6 +122,12 @@ def pay(
     ] = None,
     approve: Annotated[
         list[str] | None, typer.Option(help="Also pay this submission, which was left for you to look at.")
+    ] = None,
+    bulk_paid: Annotated[
+        list[int] | None, typer.Option(help="This bulk of bonuses was paid, as you saw on the service.")
+    ] = None,
+    bulk_unpaid: Annotated[
+        list[int] | None, typer.Option(help="This bulk was not paid, as you saw; it is made anew.")
     ] = None,
     dry_run: Annotated[bool, typer.Option(help="Say what would be done, and do nothing.")] = False,
     watch: Annotated[int, typer.Option(help="Do it again every so many seconds, until stopped.", min=0)] = 0,
@@ -138,6 +147,10 @@ def pay(
         for submission in approve or ():
             clerk.poll()
             clerk.approve_by_hand(submission)
+        for number in bulk_paid or ():
+            clerk.settle_by_hand(number, paid=True)
+        for number in bulk_unpaid or ():
+            clerk.settle_by_hand(number, paid=False)
         while True:
             _print_actions(clerk.work())
             _print_books(clerk)

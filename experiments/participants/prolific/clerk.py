@@ -197,6 +197,22 @@ class Clerk:
             )
         self._approve(submission)
 
+    def settle_by_hand(self, number: int, *, paid: bool) -> None:
+        """Say of a bulk payment of bonuses that does not settle by itself whether the service paid what was open.
+
+        Raises:
+            LedgerError: There is no such bulk payment, or it is settled.
+        """
+        account = self.account
+        if not any(bulk.number == number and bulk.state == "asked" for bulk in account.bulks):
+            raise LedgerError(
+                f"there is no open bulk payment {number}; `lakatos prolific status` names those there are."
+            )
+        open_ones = [item for item in account.payments if item.bulk == number and item.state == "promised"]
+        for payment in open_ones if paid else ():
+            self._ledger.mark_bonus_paid(self.plan, payment.submission)
+        self._ledger.mark_bulk(self.plan, number, "paid" if paid else "given_up")
+
     def stop(self) -> None:
         """Let nobody in any more, for good; whoever takes part now can finish and is paid."""
         self._ledger.set_stopped(self.plan.key, True)

@@ -77,8 +77,8 @@ class SubmissionSeen:
     state: SubmissionState
     code: str
     """Completion code that was entered; empty when none was."""
-    bonuses_minor: tuple[int, ...]
-    """Bonuses that have been paid, in cents or pence."""
+    bonuses_minor: tuple[int, ...] | None
+    """Bonuses that have been paid, in cents or pence; None where the service does not say."""
     return_requested: bool
 
 
@@ -331,12 +331,13 @@ def _submission(entry: Any) -> SubmissionSeen:
     state = str(_get(entry, "status", str)).upper().replace("_", " ").replace("TIMED OUT", "TIMED-OUT")
     if state not in get_args(SubmissionState):
         raise ProlificError(f"the service shows a submission in a state that is not documented: {state!r}.")
+    bonuses = entry.get("bonus_payments")
     return SubmissionSeen(
         id=_get(entry, "id", str),
         participant=str(entry.get("participant_id") or _get(entry, "participant", str)),
         state=state,  # type: ignore[arg-type]
         code=_code(entry.get("study_code") or entry.get("entered_code")),
-        bonuses_minor=tuple(int(value) for value in entry.get("bonus_payments") or ()),
+        bonuses_minor=None if bonuses is None else tuple(int(value) for value in bonuses),
         return_requested=bool(entry.get("return_requested")),
     )
 

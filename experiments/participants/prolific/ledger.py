@@ -37,7 +37,7 @@ _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS submission (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
     "key TEXT NOT NULL REFERENCES recruitment, participant TEXT NOT NULL, state TEXT NOT NULL, "
     "code TEXT NOT NULL, page TEXT, return_asked INTEGER NOT NULL DEFAULT 0, refused_in TEXT, "
-    "bonuses TEXT NOT NULL DEFAULT '[]', since_s REAL NOT NULL) STRICT",
+    "bonuses TEXT NOT NULL DEFAULT 'null', since_s REAL NOT NULL) STRICT",
     "CREATE TABLE IF NOT EXISTS payment (submission TEXT NOT NULL REFERENCES submission (id), kind TEXT NOT NULL, "
     "minor INTEGER NOT NULL CHECK (minor > 0), state TEXT NOT NULL, bulk INTEGER, bonuses_before INTEGER, "
     "PRIMARY KEY (submission, kind)) STRICT",
@@ -77,8 +77,8 @@ class Entry:
     return_asked: bool
     refused_in: SubmissionState | None
     """State in which the service refused to approve it."""
-    bonuses_minor: tuple[int, ...]
-    """Bonuses that the service shows as paid."""
+    bonuses_minor: tuple[int, ...] | None
+    """Bonuses that the service shows as paid; None while it has not said."""
     since_s: float
     """When this state was first seen, in seconds since 1970."""
 
@@ -313,14 +313,14 @@ class Ledger:
     def _update(self, change: sqlite3.Connection, plan: Plan, item: SubmissionSeen, page: Status | None) -> None:
         old = _entry(change.execute("SELECT * FROM submission WHERE id = ?", (item.id,)).fetchone())
         state = item.state if _RANK[item.state] > _RANK[old.state] else old.state
-        bonuses = max(old.bonuses_minor, item.bonuses_minor, key=len)
+        said = [found for found in (old.bonuses_minor, item.bonuses_minor) if found is not None]
         new: dict[str, Any] = {
             "state": state,
             "code": item.code or old.code,
             # Who completed stays so, also when a withdrawal takes the answers away later.
             "page": old.page if old.page == "completed" or page is None else page,
             "return_asked": int(old.return_asked or item.return_requested),
-            "bonuses": json.dumps(bonuses),
+            "bonuses": json.dumps(max(said, key=len, default=None)),
         }
         before = {
             "state": old.state,
@@ -391,7 +391,7 @@ class Ledger:
                     change.execute(
                         "INSERT INTO payment (submission, kind, minor, state, bulk, bonuses_before) "
                         "VALUES (?, 'bonus', ?, 'promised', ?, ?)",
-                        (submission, amount.minor, number, len(json.loads(row["bonuses"]))),
+                        (submission, amount.minor, number, len(json.loads(row["bonuses"]) or ())),
                     )
                 except sqlite3.IntegrityError:
                     raise LedgerError(f"submission {submission} has a bonus in the books; nobody gets two.") from None
@@ -472,6 +472,7 @@ class Ledger:
 
 
 def _entry(row: Any) -> Entry:
+    bonuses = json.loads(row["bonuses"])
     return Entry(
         number=row["number"],
         id=row["id"],
@@ -481,6 +482,6 @@ def _entry(row: Any) -> Entry:
         page=row["page"],
         return_asked=bool(row["return_asked"]),
         refused_in=row["refused_in"],
-        bonuses_minor=tuple(json.loads(row["bonuses"])),
+        bonuses_minor=None if bonuses is None else tuple(bonuses),
         since_s=row["since_s"],
     )

@@ -18,7 +18,7 @@ from experiments.participants.prolific.money import Money
 from experiments.participants.prolific.plan import CodeType
 
 BONUS_SETTLES_S: Final = 24 * 3600.0
-"""Bonuses are paid within minutes; one that does not show after so long was never paid."""
+"""Bonuses are paid within minutes; one that does not show after so long, in a list that shows bonuses, was not paid."""
 CLAIM_LAPSES_S: Final = 24 * 3600.0
 """No visit may take a day; who ran out of time so long ago, and did not complete our page, does not come back."""
 _BUSY: Final[frozenset[SubmissionState]] = frozenset({"RESERVED", "ACTIVE"})
@@ -313,17 +313,17 @@ def _settle(account: Account, bulk: Bulk, now_s: float) -> SettleBulk | Review |
     late = bulk.asked_s is not None and now_s - bulk.asked_s > BONUS_SETTLES_S
     if shown or not waiting:
         return SettleBulk(bulk.number, shown, given_up=False)
-    if late and len(waiting) == len(everybody):
+    told = all(entries[payment.submission].bonuses_minor is not None for payment in waiting)
+    if late and told and len(waiting) == len(everybody):
         return SettleBulk(bulk.number, (), given_up=True)
     if late:
-        return Review(
-            f"bulk {bulk.number}", f"{len(waiting)} of its {len(everybody)} bonuses do not show; pay them by hand"
-        )
+        why = f"{len(waiting)} of its {len(everybody)} bonuses do not show; look at the service and settle it by hand"
+        return Review(f"bulk {bulk.number}", why)
     return None
 
 
 def _shows(entry: Entry, payment: Payment) -> bool:
-    return len(entry.bonuses_minor) > (payment.bonuses_before or 0)
+    return len(entry.bonuses_minor or ()) > (payment.bonuses_before or 0)
 
 
 def _places(account: Account, now_s: float) -> list[Action]:

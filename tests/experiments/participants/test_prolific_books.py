@@ -73,7 +73,8 @@ class Desk:
 
     def see(self, submission, state, *, person=None, code=CODE, page=None, bonuses=(), asked=False):
         person = person or f"person-{submission}"
-        seen = SubmissionSeen(submission, person, state, code, tuple(bonuses), asked)
+        shown = None if bonuses is None else tuple(bonuses)
+        seen = SubmissionSeen(submission, person, state, code, shown, asked)
         self.ledger.see_submissions(PLAN, [seen], {} if page is None else {(person, submission): page})
 
     @property
@@ -382,7 +383,15 @@ class TestBonuses:
         desk.ledger.mark_bonus_paid(PLAN, "s1")
         desk.time += timedelta(days=3)
         assert SettleBulk not in kinds(desk.decide())
-        assert any(isinstance(a, Review) and "pay them by hand" in a.why for a in desk.decide())
+        assert any(isinstance(a, Review) and "settle it by hand" in a.why for a in desk.decide())
+
+    def test_a_service_that_does_not_show_bonuses_is_never_asked_again(self, desk):
+        desk.see("s1", "APPROVED", page="completed", bonuses=None)
+        number = desk.ledger.promise_bonuses(PLAN, [("s1", Money(20))])
+        desk.ledger.mark_bulk(PLAN, number, "asked", bulk_id="b")
+        desk.time += timedelta(days=30)
+        assert not {SettleBulk, PayBonuses} & set(kinds(desk.decide(lambda _: Money(20))))
+        assert any(isinstance(a, Review) and "settle it by hand" in a.why for a in desk.decide())
 
     def test_a_bulk_payment_that_was_only_prepared_paid_nothing(self, desk):
         self.due(desk, "s1")

@@ -297,6 +297,24 @@ def test_somebody_left_to_look_at_can_be_paid_by_hand_once(stand_in, tmp_path):
     assert [item.submission for item in world.transfers] == [chosen.id]
 
 
+@pytest.mark.parametrize("paid", [True, False])
+def test_a_bulk_of_bonuses_is_settled_by_hand_once(stand_in, tmp_path, paid):
+    world = World(1, behaviours={"completes": 1.0})
+    clerk, ledger = at_desk(stand_in, tmp_path, world)
+    clerk.publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
+    for _ in range(10):
+        world.tick()
+        clerk.work()
+    [first, *_] = ledger.account("pilot").submissions
+    number = ledger.promise_bonuses(PLAN, [(first.id, Money(5))])
+    ledger.mark_bulk(PLAN, number, "asked", bulk_id="b")
+    clerk.settle_by_hand(number, paid=paid)
+    bonuses = [item.state for item in ledger.account("pilot").payments if item.kind == "bonus"]
+    assert bonuses == (["paid"] if paid else [])
+    with pytest.raises(LedgerError, match="no open bulk payment"):
+        clerk.settle_by_hand(number, paid=paid)
+
+
 def test_the_same_seed_plays_the_same(stand_in, tmp_path):
     plan = make_plan(SMALL.model_copy(update={"people": 3}), key="ef" * 12)
     first, _ = play(stand_in, tmp_path / "a", 7, plan=plan)
