@@ -122,15 +122,15 @@ class PersonExcluded(Record):
 
 
 class CollectionClosed(Record):
-    """Collection ended before all planned people had completed."""
+    """Collection ended without waiting for all planned people."""
 
     kind: Literal["collection_closed"] = "collection_closed"
     version: Literal[1] = 1
     experiment: str
     n_completed: int
     n_planned: int
-    preregistered: bool
-    """Whether a stopping rule said so; a deviation from the preregistration otherwise."""
+    n_decided: int
+    """People whose answers decided by the preregistered stopping rule; 0 for a deviation from the preregistration."""
     reason: str
 
 

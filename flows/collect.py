@@ -182,13 +182,15 @@ async def collect_people(
         n_planned=design.n_participants,
     )
     kept = _kept(run, plan, people)
-    if not tables and closed is None and waiting.n_completed < waiting.n_planned:
+    if not tables and closed is None:
         closed = stop_early(run, plan, waiting, kept)
-        if closed is None:
+        if closed is None and waiting.n_completed < waiting.n_planned:
             return waiting
     if closed is not None:
         run.recall(closed)
         run.source.close(Recruitment(_key(run, asked), name, design.n_participants))
+        asked_people = {item.digest for item in before_stop(run, closed.record, people)}
+        kept = [item for item in kept if item.digest in asked_people]
     if len(kept) < 2:
         return waiting
     kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
@@ -264,16 +266,14 @@ def answers_of(trace: Trace, experiment: str) -> list[Recorded[AnswersArrived]]:
     ]
 
 
-def close_collection(
-    run: Run, waiting: Waiting, reason: str, *, preregistered: bool = False
-) -> Recorded[CollectionClosed]:
-    """Go on with the people who have answered, fewer than planned."""
+def close_collection(run: Run, waiting: Waiting, reason: str, *, n_decided: int = 0) -> Recorded[CollectionClosed]:
+    """Go on with the people who have answered; ``n_decided`` of them by a preregistered rule, 0 without one."""
     return run.trace.record(
         CollectionClosed(
             experiment=waiting.experiment,
             n_completed=waiting.n_completed,
             n_planned=waiting.n_planned,
-            preregistered=preregistered,
+            n_decided=n_decided,
             reason=reason,
         ),
         name="close_collection",
@@ -310,13 +310,32 @@ def stop_early(
         if not pair.separable and {pair.first, pair.second} <= set(rivals)
     ]
     found = decide(StoppingPlan(chosen.looks, chosen.bayes_factor), np.stack(columns, axis=1), ties=ties)
-    if found.winner is None:
+    if found.winner is None or found.n_participants == chosen.looks[-1]:
         return None
     reason = (
         f"at the look after {found.n_participants} people {run.state.name(rivals[found.winner])} had a Bayes factor of "
         f"at least {chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
     )
-    return close_collection(run, waiting, reason, preregistered=True)
+    return close_collection(run, waiting, reason, n_decided=found.n_participants)
+
+
+def before_stop(
+    run: Run, closed: CollectionClosed, people: Sequence[Recorded[AnswersArrived]]
+) -> list[Recorded[AnswersArrived]]:
+    """The people who would have been asked had collection stopped at the look that ended it.
+
+    Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
+    all count.
+    """
+    if not closed.n_decided or run.config.participants.source != "simulated":
+        return list(people)
+    excluded = {item.record.answers for item in run.trace.records(PersonExcluded)}
+    n_kept = 0
+    for place, item in enumerate(people):
+        n_kept += item.digest not in excluded
+        if n_kept == closed.n_decided:
+            return list(people[: place + 1])
+    return list(people)
 
 
 def waiting_in(state: RunState) -> Waiting | None:

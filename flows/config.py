@@ -368,6 +368,7 @@ class CampaignConfig(_Section):
         people = self.participants
         if people.source in ("simulated", "archival"):
             singly = bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
+            singly |= self.design.stopping.rule != "fixed"
             return singly and people.source == "simulated"
         return True
 
@@ -391,6 +392,8 @@ class CampaignConfig(_Section):
         else:
             if self.exclusions != ExclusionsConfig():
                 raise ValueError("exclusions need people who are asked anew; published answers come as they are")
+            if self.design.stopping.rule != "fixed":
+                raise ValueError("design.stopping: published answers come all at once; leave the rule at 'fixed'")
             if self.confirmation.participants:
                 raise ValueError("a confirmation needs new people; an archive has sealed_share instead")
             _known("archive", self.participants.archive, ARCHIVES)

@@ -8,7 +8,7 @@ from experiments.participants.table import get_trials, put_table
 from experiments.quality import REVOKED
 from experiments.record import AnswersArrived, PersonExcluded
 from experiments.task import Trials
-from flows.collect import answers_of, erased
+from flows.collect import answers_of, before_stop, erased
 from flows.engine import task
 from flows.record import ExclusionSensitivity
 from flows.run import Run
@@ -92,9 +92,12 @@ def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
         for item in run.trace.records(PersonExcluded)
         if item.record.rule in NECESSARY and item.digest not in gone
     }
+    people = answers_of(run.trace, experiment)
+    if experiment in run.state.closed:
+        people = before_stop(run, run.state.closed[experiment].record, people)
     found = [
         item
-        for item in answers_of(run.trace, experiment)
+        for item in people
         if item.record.n_answers and item.record.status not in REVOKED and item.digest not in twice
     ]
     return sorted(found, key=lambda item: (item.record.person, item.digest))

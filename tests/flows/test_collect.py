@@ -20,7 +20,7 @@ from experiments.errors import TrialsError
 from experiments.participants.answers import pseudonym
 from experiments.participants.web.store import NoPlaceError, Store, collection_key
 from experiments.participants.web.study import plan_of
-from experiments.record import AnswersArrived, CollectionClosed, TrialsCollected
+from experiments.record import AnswersArrived, CollectionClosed, Recruited, TrialsCollected
 from flows.audit import audit
 from flows.collect import Waiting, waiting_in
 from flows.errors import FlowError
@@ -234,7 +234,7 @@ def test_fewer_people_are_enough_where_the_researcher_says_so(asked: Path, tmp_p
     state, trace = read_state(folder)
     with trace:
         (closed,) = trace.records(CollectionClosed)
-    assert (closed.record.n_completed, closed.record.n_planned, closed.record.preregistered) == (6, 12, False)
+    assert (closed.record.n_completed, closed.record.n_planned, closed.record.n_decided) == (6, 12, 0)
     assert state.collected["1.1"].record.n_people == 6
     findings(folder)
 
@@ -250,9 +250,25 @@ def test_collection_ends_at_a_look_whose_bayes_factor_is_enough(tmp_path: Path) 
     assert isinstance(resume_run(folder, n_workers=1), Concluded)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         (closed,) = trace.records(CollectionClosed)
-    assert closed.record.preregistered
-    assert closed.record.n_completed == 30 < closed.record.n_planned
+    assert 4 <= closed.record.n_decided <= 30 == closed.record.n_completed < closed.record.n_planned
     assert "Bayes factor" in closed.record.reason
+
+
+@pytest.mark.long
+def test_simulated_people_after_the_look_that_ends_collection_do_not_count(tmp_path: Path) -> None:
+    stopping = {"rule": "bayes_factor", "first_look": 4, "look_every": 2, "bayes_factor": 3.0}
+    folder = tmp_path / "looks"
+    study = small_study(**{**QUICK, **SHORT, "design__stopping": stopping, "design__participants": 40})
+    assert isinstance(run_study(study, folder, n_workers=1), Concluded)
+    state, trace = read_state(folder)
+    with trace:
+        (closed,) = trace.records(CollectionClosed)
+        first = [item.record.answers for item in state.answers["1.1"][: closed.record.n_decided]]
+        table = trace.artifacts.get_json(state.collected["1.1"].record.trials)
+    assert closed.record.n_decided < 40 == len(state.answers["1.1"])
+    assert set(table["answers"]) == set(first)
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    findings(folder)
 
 
 def test_an_export_holds_every_answer_and_no_identifier(copy: Path, tmp_path: Path) -> None:
@@ -399,6 +415,31 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
     assert findings(folder)["people"] is False
     assert withdraw(folder, answers[0].record.person).n_sessions == 1
     assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert findings(folder)["withdrawn"]
+
+
+@pytest.mark.long
+def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_experiment(tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    changes = {"participants__dropouts": 0.1, "theories__candidates": 4, "theories__induction": False}
+    study = small_study(**{**changes, "design__trials": 8, "design__participants": 16, "design__power": 0.3})
+    assert isinstance(run_study(study, folder, n_workers=1), Concluded)
+    before, trace = read_state(folder)
+    trace.close()
+    assert list(before.collected) == ["1.1", "2.1"]
+    withdraw(folder, next(item.record.person for item in before.answers["1.1"] if item.record.status == "completed"))
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    after, trace = read_state(folder)
+    with trace:
+        assert len(list(trace.records(Recruited))) == 2
+    assert list(after.collected) == ["1.1", "2.1"]
+    for name in before.recruited:
+        assert after.designs[name].digest == before.designs[name].digest
+        assert after.preregistrations[name].digest == before.preregistrations[name].digest
+    assert after.collected["1.1"].record.n_people == before.collected["1.1"].record.n_people - 1
+    assert after.collected["2.1"].digest == before.collected["2.1"].digest
+    assert len(after.cycles) == 2
+    assert not {item.digest for item in before.cycles} & {item.digest for item in after.cycles}
     assert findings(folder)["withdrawn"]
 
 

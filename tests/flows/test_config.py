@@ -135,6 +135,13 @@ def test_studies_that_differ_have_different_digests():
             {"participants": {"source": "archival", "archive": "allais"}, "confirmation": {"participants": 20}},
             "a confirmation needs new people",
         ),
+        (
+            {
+                "participants": {"source": "archival", "archive": "allais"},
+                "design__stopping": {"rule": "bayes_factor"},
+            },
+            "published answers come all at once",
+        ),
         ({"participants": {"source": "web", "dropouts": 0.1}}, "dropouts and careless are for simulated people"),
         ({"exclusions": {"median_time_belw_ms": 300}}, "unknown key .*did you mean 'median_time_below_ms'"),
         ({"exclusions": {"one_side_above": 1.5}}, "exclusions.one_side_above: Input should be less than 1"),
