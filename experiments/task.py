@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import StimuliError, TrialsError
+from traces.digest import Digest, digest_of
 
 Array = NDArray[Any]
 
@@ -154,6 +155,11 @@ class Trials:
     def n_responses(self) -> int:
         """All answers."""
         return int(self.count.sum())
+
+    @cached_property
+    def digest(self) -> Digest:
+        """Name of the table: equal for equal tables."""
+        return digest_of(self.to_json())
 
     @cached_property
     def counts(self) -> Array:

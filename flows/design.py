@@ -141,7 +141,7 @@ def learned_weights(run: Run, theories: Sequence[Theory], n_draws: int) -> list[
     collected = [run.trials(name) for name in run.state.collected]
     if not collected:
         return [np.full(n_draws, -np.log(n_draws)) for _ in theories]
-    return [learn_population(own) for own in run.laboratory.evidence_of(theories, collected, n_draws)]
+    return [learn_population(own) for own in run.laboratory.likelihoods_of(theories, collected, n_draws)]
 
 
 def search_design(run: Run, context: StepContext, cycle: int, number: int, names: Sequence[Digest]) -> DesignChosen:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -37,6 +38,8 @@ N_ORDERS = 8
 """Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
 CHUNK = 4096
 """Trials sent to a theory at once when only their mean over draws is wanted."""
+KEPT_BYTES = 2**28
+"""Memory for likelihoods that are wanted again whenever an experiment arrives."""
 
 
 class Laboratory:
@@ -55,6 +58,9 @@ class Laboratory:
         self._local = threading.local()
         self._sandboxes: list[Sandbox] = []
         self._guard = threading.Lock()
+        self._kept: LRUCache[tuple[Digest, Digest, int], Evidence] = LRUCache(
+            KEPT_BYTES, getsizeof=lambda item: item.n_bytes
+        )
         self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="laboratory")
 
     @property
@@ -97,10 +103,38 @@ class Laboratory:
         """`evidence` of several theories."""
 
         def one(theory: Theory) -> list[Evidence]:
-            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
-                return view.evidence(theory.population(n_draws), trials)
+            return self._ask(theory, trials, n_draws)
 
         return self._map(one, theories)
+
+    def likelihoods_of(
+        self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
+    ) -> list[list[Evidence]]:
+        """`evidence_of`, without probabilities where likelihoods say it all; asks about new experiments only."""
+
+        def one(theory: Theory) -> list[Evidence]:
+            keys = [(theory.digest, item.digest, n_draws) for item in trials]
+            with self._guard:
+                found = {key: self._kept[key] for key in keys if key in self._kept}
+            missing = {key: item for key, item in zip(keys, trials, strict=True) if key not in found}
+            # Walked together, answers could differ in the last bit from those of experiments that came one by one.
+            walks = theory.learns or self.domain.sequential
+            for batch in [{key: item} for key, item in missing.items()] if walks else [missing] if missing else []:
+                answers = self._ask(theory, list(batch.values()), n_draws)
+                found |= {key: item.condensed() for key, item in zip(batch, answers, strict=True)}
+            with self._guard:
+                self._kept.update({key: found[key] for key in missing if found[key].n_bytes <= KEPT_BYTES})
+            return [found[key] for key in keys]
+
+        return self._map(one, theories)
+
+    def _ask(self, theory: Theory, trials: Sequence[Trials], n_draws: int) -> list[Evidence]:
+        with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
+            found = view.evidence(theory.population(n_draws), trials)
+        if len(found) == 1 and found[0].n_bytes <= KEPT_BYTES:
+            with self._guard:
+                self._kept[theory.digest, trials[0].digest, n_draws] = found[0].condensed()
+        return found
 
     def proportions(self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True) -> Array:
         """Choice proportions of the declared population, ``(n_trials, n_options)``, however many trials there are."""

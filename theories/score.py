@@ -62,6 +62,17 @@ class Evidence:
             return self.followed
         return log_likelihood(self.probabilities, self.trials.counts)
 
+    def condensed(self) -> Evidence:
+        """Without probabilities, unless the answers are pooled: enough for `log_predictive` and `learn_population`."""
+        if self.trials.pooled:
+            return self
+        return Evidence(self.trials, self.probabilities[:, :0].copy(), self.log_likelihood)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the arrays."""
+        return self.probabilities.nbytes + (0 if self.followed is None else self.followed.nbytes)
+
 
 @dataclass(frozen=True)
 class UnitScores:
