@@ -328,6 +328,12 @@ class ValidationConfig(_Section):
     folds: int = Field(0, ge=0)
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_runs(cls, value: Any) -> Any:
+        """Studies in journals of earlier versions hold the number of a fold, which means nothing any more."""
+        return {name: item for name, item in value.items() if name != "fold"} if isinstance(value, dict) else value
+
     @field_validator("folds")
     @classmethod
     def _more_than_one(cls, folds: int) -> int:

@@ -246,3 +246,12 @@ def test_the_schema_describes_every_section_and_is_json():
     schema = json.loads(json.dumps(json_schema()))
     assert set(schema["properties"]) == set(CampaignConfig.model_fields)
     assert schema["required"] == ["name", "question", "domain", "theories", "participants"]
+
+
+def test_studies_in_journals_of_earlier_versions_are_read():
+    study = parse_study(changed(), "demo")
+    value = study.model_dump(mode="json")
+    for section in ("exclusions", "confirmation", "page", "privacy"):
+        del value[section]
+    value["validation"]["fold"] = -1
+    assert CampaignConfig.model_validate(value) == study
