@@ -38,8 +38,8 @@ N_ORDERS = 8
 """Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
 CHUNK = 4096
 """Trials sent to a theory at once when only their mean over draws is wanted."""
-KEPT_BYTES = 2**28
-"""Memory for likelihoods that are wanted again whenever an experiment arrives."""
+KEPT_BYTES = 2**30
+"""Memory, at most, for likelihoods that are wanted again whenever an experiment arrives."""
 
 
 class Laboratory:

@@ -38,8 +38,9 @@ from benchmarks.provenance import provenance  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
 from experiments.task import Stimuli, Trials  # noqa: E402
 from theories.families import FAMILIES  # noqa: E402
+from theories.laboratory import Laboratory  # noqa: E402
 from theories.sandbox.client import Limits, Sandbox  # noqa: E402
-from theories.score import log_likelihood, log_predictive  # noqa: E402
+from theories.score import learn_population, log_likelihood, log_predictive  # noqa: E402
 from theories.sequence import TINY  # noqa: E402
 from theories.theory import Theory, read_program  # noqa: E402
 from theories.view import View  # noqa: E402
@@ -124,6 +125,36 @@ def cost(pool: Sequence[Theory], trials: Sequence[Trials], n_workers: int = 1) -
         "theories_s": inside,
         "wall_s": wall,
         "mean_nats": float(np.mean([value for value, _ in results])),
+    }
+
+
+def one_more(pool: Sequence[Theory], trials: Sequence[Trials]) -> dict[str, float]:
+    """Seconds on the clock of what a campaign does when the last of many experiments arrives.
+
+    Likelihoods are those that teach each theory its population: of all experiments at first, then of the last one; the
+    population itself is learned from all of them each time.
+    """
+    clock = time.perf_counter
+    with Laboratory(DOMAIN, n_workers=2) as laboratory:
+        begun = clock()
+        laboratory.likelihoods_of(pool, trials[:-1], N_DRAWS)
+        before = clock()
+        found = laboratory.likelihoods_of(pool, trials, N_DRAWS)
+        arrived = clock()
+        for own in found:
+            learn_population(own)
+        learned = clock()
+    with Laboratory(DOMAIN, n_workers=2) as anew:
+        anew.layers  # noqa: B018  (starts a sandbox)
+        started = clock()
+        anew.likelihoods_of(pool, trials[-1:], N_DRAWS)
+        alone = clock()
+    return {
+        "n_experiments": len(trials),
+        "all_before_s": before - begun,
+        "last_s": arrived - before,
+        "last_alone_s": alone - started,
+        "learning_s": learned - arrived,
     }
 
 
@@ -241,6 +272,8 @@ def main() -> None:
     one = min((cost(pool, trials[-1:]) for _ in range(chosen.repeats)), key=lambda row: row["processor_s"])
     result["one_more_experiment"] = one | {"share_of_all": one["processor_s"] / total, "how": "library call"}
     print(f"one more experiment: {one['processor_s']:.2f} s, {one['wall_s']:.2f} s on the clock")
+    result["arrival"] = arrival = one_more(pool, trials)
+    print("an experiment arrives:", {name: round(value, 3) for name, value in arrival.items()}, flush=True)
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(result | {"load_average_after": os.getloadavg()}, indent=1) + "\n")
 
