@@ -484,3 +484,12 @@ def test_a_run_of_people_one_by_one_killed_at_random_points_ends_as_if_nothing_h
             forms.append(canonical_digest(trace.journal.events()))
     assert forms[0] == forms[1]
     findings(folder)
+
+
+def test_answers_that_are_gone_although_nobody_withdrew_fail_the_audit(copy: Path) -> None:
+    state, trace = read_state(copy)
+    with trace:
+        trace.artifacts.erase(state.answers["1.1"][0].record.answers)
+    found = audit(copy, recompute=False)
+    assert not found.passed
+    assert [finding.name for finding in found.findings if not finding.passed] == ["references"]
