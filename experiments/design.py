@@ -83,7 +83,11 @@ class Selection:
 
     @property
     def total(self) -> float:
-        """Information of all trials chosen for it together, in nats."""
+        """Information of all trials chosen for it together, in nats.
+
+        Exact while all ways to answer are kept; beyond, each gain is the largest of many estimates, so that the sum is
+        a little too high. `information_of_batch` judges a batch without this.
+        """
         return float(np.nansum(self.information))
 
 
