@@ -21,7 +21,9 @@ import pytest
 
 from experiments.design import design_to_json
 from experiments.errors import EmptyDesignSpaceError, PreregistrationError
+from experiments.participants.answers import PersonAnswers
 from experiments.participants.source import ParticipantSource, Recruitment
+from experiments.participants.table import trials_of_people
 from experiments.preregistration import Preregistration, summarise_design
 from experiments.task import Design, Domain, Stimuli, Trials
 from experiments.variation import HasMoves
@@ -71,7 +73,12 @@ class ParticipantSourceContract:
         """Recruit, let people answer, and read the batches."""
         recruitment = source.recruit(preregister(design), design, key)
         self.let_people_answer(source, recruitment)
-        return [Trials.from_json(batch) for batch in source.poll(recruitment)]
+        batches = source.poll(recruitment)
+        if batches and "person" in batches[0]:
+            people = [PersonAnswers.from_json(batch) for batch in batches]
+            n_options = 1 + max((response for answers in people for response in answers.response), default=1)
+            return [trials_of_people(design, people, n_options)]
+        return [Trials.from_json(batch) for batch in batches]
 
     def test_offers_at_most_as_many_trials_as_wanted(self, source: ParticipantSource) -> None:
         for offer in source.offers(np.random.default_rng(1), 2):

@@ -46,7 +46,10 @@ class ParticipantSource(Protocol):
         """
 
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """Batches that have arrived, each a `Trials.to_json`, for the inbox; the same ones again until closed.
+        """Batches that have arrived, for the inbox; the same ones again until closed.
+
+        One `Trials.to_json`, or one `PersonAnswers.to_json` a person. Nothing where whoever collects leaves batches in
+        the inbox by itself.
 
         Raises:
             SourceError: The recruitment is not known here.

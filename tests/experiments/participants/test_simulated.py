@@ -55,6 +55,12 @@ class TestFewSimulatedParticipants(ParticipantSourceContract):
         return make(n_participants=2, random_choice_share=0.1)
 
 
+class TestSimulatedParticipantsOneByOne(ParticipantSourceContract):
+    @pytest.fixture
+    def source(self):
+        return make(by_person=True, careless=0.2)
+
+
 def test_a_new_source_gives_the_same_answers_for_the_same_key():
     design = design_for(make())
     assert canonical_json(answers(make(), design).to_json()) == canonical_json(answers(make(), design).to_json())
