@@ -279,7 +279,11 @@ def _carry(folder: Path, work: Any) -> None:
         console.print(f"stopped; nothing is lost. Go on with: lakatos resume {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(getattr(stopped, "exit_code", 130)) from None
     if isinstance(found, Waiting):
-        Console().print(f"{escape(found.text)}\nrun: {escape(str(folder))}", soft_wrap=True)
+        preview = escape(str(write_report(folder)))
+        Console().print(
+            f"{escape(found.text)}\nrun: {escape(str(folder))}\nwhat people will see, and what was frozen: {preview}",
+            soft_wrap=True,
+        )
         raise typer.Exit(WAITING)
     Console().print(
         f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}", soft_wrap=True

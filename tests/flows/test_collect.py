@@ -371,6 +371,7 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(as
     assert "0 of 12 have completed" in " ".join(status.output.split())
     waiting = runner.invoke(app, ["resume", str(folder), "--engine", "none"])
     assert waiting.exit_code == 3
+    assert "Its answers have not arrived" in (folder / "report.html").read_text()
     file = answer_file(folder, tmp_path / "a.csv", people(range(2)))
     assert "2 people are new" in runner.invoke(app, ["data", "import", str(folder), str(file)]).output
     assert "2" in runner.invoke(app, ["data", "list", str(folder)]).output
