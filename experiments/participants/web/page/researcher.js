@@ -32,8 +32,8 @@
           }),
         );
         at("experiments").hidden = at("links").hidden = false;
-        link("study", status.study);
-        link("preview", status.preview);
+        link("study-link", status.study);
+        link("preview-link", status.preview);
       }
     } catch {
       problem = "The server does not answer.";

@@ -295,7 +295,7 @@
     const problem = make("p", { className: "problem", attributes: { role: "alert" } });
     const start = button(words.start, async () => {
       if (!agreed.checked) {
-        problem.textContent = words.agree;
+        problem.textContent = words.unticked;
         agreed.focus();
         return;
       }
