@@ -51,6 +51,8 @@ PRICE = 1e-3
 MOST_TERMS = 8
 LAPSES = (0.05, 0.1, 0.2)
 """Tried for sums, whose lapses bound how sure people can be."""
+FAMILIAR = 2.0
+"""Nats that other lapses must explain more than those of the rule lists."""
 N_REGIONS = 20
 """Gates on whose sides scores that weigh two others are looked for."""
 MOST_TERMS_PAST = 6
@@ -182,7 +184,7 @@ def _best_lapse(columns: Terms, divisions: Terms, counts: Array, found: float) -
 
     def reached(lapse: float) -> float:
         path = AdditiveSearch(columns, divisions, counts, lapse).path(MOST_TERMS)
-        return max((item.score for item in path), default=-np.inf)
+        return max((item.score for item in path), default=-np.inf) + (FAMILIAR if lapse == found else 0.0)
 
     return max((found, *LAPSES), key=reached)
 
