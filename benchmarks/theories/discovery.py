@@ -35,6 +35,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import outside_rules  # noqa: E402
 from benchmarks.theories.rule import Rule  # noqa: E402
 from flows.config import parse_study  # noqa: E402
+from flows.record import Concluded  # noqa: E402
 from flows.run import read_state  # noqa: E402
 from flows.start import run_study  # noqa: E402
 
@@ -205,6 +206,7 @@ def cell(name: str, seed: int) -> dict[str, Any]:
         verdict = run_study(parse_study(study(name, seed), name), Path(folder) / "run", n_workers=1)
         state, trace = read_state(Path(folder) / "run")
         trace.close()
+    assert isinstance(verdict, Concluded)
     assert state.truth is not None
     truth = state.truth.record
     return {
