@@ -494,3 +494,19 @@ def test_answers_that_are_gone_although_nobody_withdrew_fail_the_audit(copy: Pat
     found = audit(copy, recompute=False)
     assert not found.passed
     assert [finding.name for finding in found.findings if not finding.passed] == ["references"]
+
+
+def test_commands_export_withdraw_and_expire(copy: Path, tmp_path: Path) -> None:
+    runner = CliRunner()
+    exported = runner.invoke(app, ["data", "export", str(copy), "--out", str(tmp_path / "out")])
+    assert exported.exit_code == 0
+    assert "people.csv" in exported.output
+    gone = runner.invoke(app, ["data", "withdraw", str(copy), "person 3", "--service", "file"])
+    assert "are erased" in gone.output
+    assert str(tmp_path / "out") in gone.output
+    nobody = runner.invoke(app, ["data", "withdraw", str(copy), "person 99", "--service", "file"])
+    assert isinstance(nobody.exception, FlowError)
+    assert "0 people" in runner.invoke(app, ["data", "expire", str(copy), "--dry-run"]).output
+    checked = runner.invoke(app, ["audit", str(copy), "--no-recompute"])
+    assert checked.exit_code == 0
+    assert "withdrawn" in checked.output
