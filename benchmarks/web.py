@@ -16,6 +16,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import socket
 import sqlite3
 import sys
@@ -206,6 +207,7 @@ def main() -> None:
             "slope_mib_per_minute_in_the_last_two_thirds": round(60 * slope, 2),
         },
     }
+    shutil.rmtree(folder)
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
 
