@@ -24,7 +24,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -94,8 +93,9 @@ def probabilities(n_rivals: int, n_draws: int, n_candidates: int) -> tuple[list[
 
 
 def peak_mib() -> float:
-    """Largest resident size of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Largest resident size of this process so far; what its parent used does not count, as in `getrusage` it does."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
 
 
 def uniform(n: int) -> Array:
@@ -315,13 +315,13 @@ def adaptive_ours(size: tuple[int, int, int]) -> dict[str, Any]:
 
 
 ADOPY = """
-import json, resource, sys, time
+import json, sys, time
 import numpy as np
 from adopy import Engine
 from adopy.tasks.cra import TaskCRA, ModelLinear
 size, n_trials, design = json.loads(sys.argv[1])
 design = np.array(design)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+peak = lambda: int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
 before = peak()
 engine = Engine(
     TaskCRA(), ModelLinear(),
