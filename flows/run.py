@@ -245,7 +245,7 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
         if event.kind != INTENT and validity.valid(event.record_digest):
             state = advance(state, trace.read(event))
     # A table that was made anew stands late in the journal; experiments keep the order in which people were asked.
-    order = [name for name in state.recruited if name in state.collected]
+    order = [name for name in dict.fromkeys([*state.recruited, *state.collected]) if name in state.collected]
     return replace(state, collected={name: state.collected[name] for name in order}), trace
 
 

@@ -7,13 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.preregistration import Preregistration
-from experiments.record import DesignChosen, Recruited, SealedOpened, TrialsCollected
+from experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ConsentAsked,
+    DesignChosen,
+    PersonExcluded,
+    PersonWithdrawn,
+    Recruited,
+    SealedOpened,
+    TrialsCollected,
+)
 from flows.config import parse_study
 from flows.record import (
     RECORD_TYPES,
     CampaignStarted,
     Concluded,
+    ConfirmationFinished,
     CycleClosed,
+    ExclusionSensitivity,
     FoldFinished,
     TheoriesMapped,
     TruthCompared,
@@ -94,6 +106,17 @@ ONE_OF_EACH = {
         experiment="e", design=ANY, rivals={A: "Adding"}, predictions=ANY, n_draws=4, n_participants=2,
         analysis="score", stopping_rule="2 people",
     ),
+    "recruited": Recruited(experiment="e", source="web", n_participants=2),
+    "consents": ConsentAsked(experiment="e", language="en", text=ANY, text_version="1"),
+    "answers": AnswersArrived(
+        experiment="e", person="ab" * 32, status="completed", answers=ANY, n_answers=1, consent="", language="en",
+        source="web", arrived_utc="",
+    ),
+    "excluded": PersonExcluded(
+        experiment="e", person="ab" * 32, answers=ANY, rule="too_fast", words="Fast people.", value=90.0
+    ),
+    "closed": CollectionClosed(experiment="e", n_completed=1, n_planned=2, n_decided=0, reason="enough"),
+    "withdrawn": PersonWithdrawn(person="ab" * 32, experiments=("e",), reason="withdrew"),
     "collected": collected(),
     "scores": scored(),
     "diagnoses": Diagnosis(
@@ -113,6 +136,14 @@ ONE_OF_EACH = {
     "folds": FoldFinished(
         fold=0, run="fold-0", form=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),
         baselines={},
+    ),
+    "confirmation": ConfirmationFinished(
+        winner=A, rival=B, outcome="confirmed", advantage=0.1, advantage_error=0.01, interval=(0.08, 0.12),
+        n_participants=2, text="",
+    ),
+    "sensitivity": ExclusionSensitivity(
+        experiments=("e",), n_excluded=1, leader=A, leader_without=A, rival=B, advantage=0.1, interval=(0.0, 0.2),
+        advantage_without=0.1, interval_without=(0.0, 0.2), scores={A: -0.5}, scores_without={A: -0.6}, text="",
     ),
     "concluded": Concluded(
         leader=A, runner_up=None, holds=False, text="", stop="budget", advantage=None, advantage_error=None,
@@ -140,10 +171,13 @@ def test_each_record_fills_its_own_place_and_no_other(place):
     assert moved == ({"started", "config"} if place == "started" else {place})
 
 
-def test_every_record_of_a_campaign_has_a_place_but_recruitment():
-    assert {type(record) for record in ONE_OF_EACH.values()} == set(RECORD_TYPES.values()) - {Recruited}
-    state = fold(*ONE_OF_EACH.values())
-    assert advance(state, recorded(Recruited(experiment="e", source="web", n_participants=2))) == state
+def test_every_record_of_a_campaign_has_a_place():
+    assert {type(record) for record in ONE_OF_EACH.values()} == set(RECORD_TYPES.values())
+
+
+def test_a_persons_answers_count_once_however_often_they_are_found_again():
+    state = fold(ONE_OF_EACH["answers"])
+    assert advance(state, recorded(ONE_OF_EACH["answers"])) == state
 
 
 @pytest.mark.parametrize("record", ONE_OF_EACH.values(), ids=list(ONE_OF_EACH))
