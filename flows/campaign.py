@@ -12,13 +12,11 @@ from flows.collect import Waiting
 from flows.conclude import conclude, open_sealed
 from flows.config import CampaignConfig
 from flows.confirm import confirm
-from flows.confirm import confirm
 from flows.cycle import run_cycle
 from flows.engine import flow, task
 from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
 from flows.run import Run, archive_trials, begin, create_run, has_run, open_run
-from flows.sensitivity import compare_exclusions
 from flows.sensitivity import compare_exclusions
 from theories.evaluate import Evaluated
 from theories.score import telling
@@ -44,12 +42,6 @@ async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
         if closed.record.stop:
             run.progress.note(f"stopped: {closed.record.stop}")
             break
-    confirmed = await confirm(run)
-    if isinstance(confirmed, Waiting):
-        write_head(run.folder)
-        run.progress.finish(confirmed.text)
-        return confirmed
-    await compare_exclusions(run)
     confirmed = await confirm(run)
     if isinstance(confirmed, Waiting):
         write_head(run.folder)
