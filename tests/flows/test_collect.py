@@ -423,7 +423,7 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
 def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_experiment(tmp_path: Path) -> None:
     folder = tmp_path / "two"
     changes = {"participants__dropouts": 0.1, "theories__candidates": 4, "theories__induction": False}
-    study = small_study(**{**changes, "design__trials": 8, "design__participants": 16, "design__power": 0.3})
+    study = small_study(**{**changes, "design__trials": 8, "design__participants": 16, "design__refused": "cover"})
     assert isinstance(run_study(study, folder, n_workers=1), Concluded)
     before, trace = read_state(folder)
     trace.close()
