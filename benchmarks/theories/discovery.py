@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories import outside_rules  # noqa: E402
+from benchmarks.theories import blind_rules, outside_rules  # noqa: E402
 from benchmarks.theories.rule import Rule  # noqa: E402
 from flows.config import parse_study  # noqa: E402
 from flows.record import Concluded  # noqa: E402
@@ -178,8 +178,13 @@ def learn(parameters, trials, xp, state, response, feedback):
 """,
     ),
 }
-ALL = {**RULES, **outside_rules.RULES}
-SETS = {"unnamed": tuple(RULES), "development": outside_rules.DEVELOPMENT, "held_out": outside_rules.HELD_OUT}
+ALL = {**RULES, **outside_rules.RULES, **blind_rules.BLIND}
+SETS = {
+    "unnamed": tuple(RULES),
+    "development": outside_rules.DEVELOPMENT,
+    "held_out": outside_rules.HELD_OUT,
+    "blind": tuple(blind_rules.BLIND),
+}
 
 
 def study(name: str, seed: int) -> dict[str, Any]:
