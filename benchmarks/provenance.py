@@ -23,7 +23,7 @@ def provenance() -> dict[str, object]:
     return {
         "command": " ".join(["python", *map(_without_place, sys.argv)]),
         "commit": git("rev-parse", "HEAD"),
-        "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "changed": bool(git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results")),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "machine": platform.machine(),
