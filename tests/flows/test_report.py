@@ -22,6 +22,7 @@ from experiments.record import DesignChosen, PairPower, SealedOpened, TrialsColl
 from experiments.task import Design, Stimuli, Trials
 from flows.config import CampaignConfig, parse_study
 from flows.errors import RunMissingError
+from flows.reading import Shares, clean, last_option, shortened, wilson
 from flows.record import (
     RECORD_TYPES,
     Concluded,
@@ -31,7 +32,7 @@ from flows.record import (
     FoldFinished,
     LeaderboardLine,
 )
-from flows.report import Shares, clean, coloured, guess, last_option, shortened, wilson, write_report
+from flows.report import coloured, guess, write_report
 from flows.run import read_state, started
 from flows.start import run_study
 from flows.state import RunState, advance
