@@ -14,7 +14,7 @@ from experiments.record import SealedOpened
 from experiments.task import Stimuli, Trials, with_random_sides
 from flows.design import learned_weights, sample_of_space
 from flows.engine import task
-from flows.record import Concluded, CrossValidated, ErrorOnTrials, TheoriesMapped, TruthCompared
+from flows.record import EXPLORATORY, Concluded, CrossValidated, ErrorOnTrials, TheoriesMapped, TruthCompared
 from flows.run import Run
 from theories.distance import theory_map
 from theories.score import Estimate, UnitScores, log_predictive, paired_difference, squared_errors
@@ -31,7 +31,6 @@ MAPPED = 400
 """Trials on which theories are mapped."""
 LONGEST = 400
 """Steps of the sequences in which repetitions are counted."""
-EXPLORATORY = "all data, which the leader was fitted to: exploratory"
 
 
 @task(name="open_sealed")

@@ -122,9 +122,13 @@ def _limits_of_search(run: Reading) -> list[str]:
 
 
 def _limits_of_scope(run: Reading) -> list[str]:
+    pooled = any(item.record.pooled for item in run.state.collected.values())
+    ways = "combines published mechanisms"
+    if run.config.theories.induction and not pooled:
+        ways += " and reads rules off the answers"
     return [
-        f"All trials are of one kind of task ({run.config.domain}). The search combines published mechanisms; an idea "
-        "outside them could not win.",
+        f"All trials are of one kind of task ({run.config.domain}). The search {ways}; an idea beyond "
+        "that could not win.",
         "Predicting choices best does not make a theory true: another one with the same predictions would score the "
         "same.",
     ]

@@ -17,7 +17,7 @@ from experiments.domains import DOMAINS
 from experiments.record import DesignChosen, PairPower
 from experiments.task import Design, Domain, Trials
 from flows.config import CampaignConfig
-from flows.record import Concluded
+from flows.record import EXPLORATORY, Concluded
 from flows.run import theory_of, trials_in
 from flows.state import RunState
 from theories.record import TheoryChecked, TheoryScored
@@ -86,7 +86,7 @@ class Reading:
     @property
     def exploratory(self) -> bool:
         """Whether the verdict rests on data that the winner was made from, however clear it is."""
-        return self.concluded is not None and self.concluded.basis.startswith("all data")
+        return self.concluded is not None and self.concluded.basis == EXPLORATORY
 
     @property
     def leader(self) -> Digest | None:
@@ -102,7 +102,7 @@ class Reading:
 
     @property
     def best_seed(self) -> Digest | None:
-        """The published theory that stands highest, the leader aside."""
+        """Of the theories that the campaign started from the one that stands highest, the leader aside."""
         seeds = set(self.state.seeds) - {self.leader}
         return next((line.theory for line in self.board.standings if line.theory in seeds), None)
 

@@ -204,6 +204,10 @@ class ExclusionSensitivity(Record):
     text: str
 
 
+EXPLORATORY = "all data, which the leader was fitted to: exploratory"
+"""Basis of a verdict that claims nothing."""
+
+
 class Concluded(Record):
     """The verdict."""
 
@@ -224,7 +228,7 @@ class Concluded(Record):
     n_compared: int
     """Theories that could have been the leader on the data behind the advantage; 1 where it was chosen without them."""
     basis: str
-    """Data behind the advantage: sealed trials, frozen predictions, or all data."""
+    """Data behind the advantage: sealed trials, frozen predictions, or `EXPLORATORY`."""
     errors: tuple[ErrorOnTrials, ...]
     cross_validated: tuple[CrossValidated, ...]
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from experiments.archives import ARCHIVES
 from experiments.record import PairPower
 from experiments.task import Design, Trials
+from flows.config import OWN
 from flows.figure import Figures
 from flows.limit import limits
 from flows.reading import (
@@ -39,7 +40,7 @@ from flows.reading import (
     scattered_option,
     shortened,
 )
-from flows.run import read_state
+from flows.run import hidden_theory, read_state
 from judges.judge import Verdict, VerdictResolved
 from theories.prior import Prior
 from theories.score import Estimate, is_tie
@@ -183,7 +184,7 @@ def data_facts(run: Reading) -> dict[str, Any]:
     people = run.config.participants
     if run.simulated:
         changed = [f"{slot} replaced by {' and '.join(names)}" for slot, names in people.mechanisms.items()]
-        facts["hidden"] = "; ".join([people.theory, *changed])
+        facts["hidden"] = "; ".join([people.theory or hidden_theory(run.config).name, *changed])
     elif people.archive:
         facts["archive"] = ARCHIVES[people.archive]
     return facts
@@ -211,13 +212,20 @@ def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
         "digest": run.leader,
         "theory": theory,
         "known": known,
-        "author": "published" if known.author == "published" else f"written by the {known.author} advocate",
+        "origin": origin(known.author),
         "parameters": parameters,
         "source": coloured(clean(theory.program.source)),
         "scatter": figures.scatter(run, run.leader),
         "option": scattered_option(run),
         "standing": next((line for line in run.board.standings if line.theory == run.leader), None),
     }
+
+
+def origin(author: str) -> str:
+    """Where a theory comes from."""
+    return {"published": "published", OWN: "brought along by the study"}.get(
+        author, f"written by the {author} advocate"
+    )
 
 
 def prior_words(prior: Prior) -> str:
@@ -512,7 +520,7 @@ def family_tree(run: Reading) -> dict[str, Any] | None:
             path = f"M{from_x:.1f} {from_y:.1f}V{y - 14:.1f}Q{from_x:.1f} {y:.1f} {x:.1f} {y:.1f}"
             edges.append({"path": path, "line": line})
         others = ", ".join(run.label(parent).tag for parent in known)
-        how = record.change or ("published theory" if record.cycle == 0 else "")
+        how = record.change or (origin(record.author) if record.cycle == 0 else "")
         if record.reason:
             how = f"refused: {record.reason}"
         nodes.append(

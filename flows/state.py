@@ -117,7 +117,7 @@ class RunState:
 
     @property
     def seeds(self) -> list[Digest]:
-        """The published theories that the campaign started from."""
+        """The theories that the campaign started from: published ones and the study's own."""
         return [digest for digest, item in self.pool.items() if item.record.cycle == 0]
 
 

@@ -20,10 +20,11 @@ from experiments.domains import DOMAINS
 from experiments.preregistration import Preregistration
 from experiments.record import DesignChosen, PairPower, SealedOpened, TrialsCollected
 from experiments.task import Design, Stimuli, Trials
-from flows.config import CampaignConfig, parse_study
+from flows.config import OWN, CampaignConfig, parse_study
 from flows.errors import RunMissingError
 from flows.reading import Shares, clean, last_option, shortened, wilson
 from flows.record import (
+    EXPLORATORY,
     RECORD_TYPES,
     Concluded,
     CrossValidated,
@@ -32,7 +33,7 @@ from flows.record import (
     FoldFinished,
     LeaderboardLine,
 )
-from flows.report import coloured, guess, write_report
+from flows.report import coloured, guess, origin, write_report
 from flows.run import read_state, started
 from flows.start import run_study
 from flows.state import RunState, advance
@@ -61,6 +62,11 @@ from small import small_study
 TAKE = "document.title='taken'"
 EVIL = f""""><script>{TAKE}</script><img src=x onerror="{TAKE}"> 'a' & {{{{7*7}}}} $x_1$ </svg>"""
 DOMAIN = DOMAINS["multiattribute"]
+LEAN = '''"""Lean: people lean to the right."""
+PARAMETERS = {}
+def choose(parameters, trials, xp):
+    return 0.6 + 0 * trials["ratings"][:, 0].sum(axis=-1)
+'''
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 STAGES = ("created", "started", "designed", "collected", "scored", "closed", "concluded")
 
@@ -539,7 +545,7 @@ def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path
                 leader=written.winner, runner_up=None, holds=True, text="T", stop="", advantage=0.05,
                 advantage_error=0.01,
                 interval=(0.03, 0.07), n_compared=1,
-                basis="all data, which the leader was fitted to: exploratory", errors=(),
+                basis=EXPLORATORY, errors=(),
                 cross_validated=(),
             ),
             name="conclude",
@@ -547,6 +553,27 @@ def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path
     page = outline(written.folder, tmp_path)
     assert "Exploratory:" in page.text
     assert "Shown:" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("people", "words"),
+    [
+        ({"source": "web"}, "People who took part on the laboratory's own page"),
+        ({"source": "simulated", "program": LEAN}, "people would who follow the rule Lean ."),
+    ],
+    ids=["page", "program"],
+)
+def test_whose_choices_they_are_is_said(people: dict[str, str], words: str, tmp_path: Path) -> None:
+    written = WrittenRun(tmp_path / "run")
+    written.config = small_study(participants=people)
+    page = outline(written.write("started"), tmp_path)
+    assert words in page.text
+    assert "published choices" not in page.text
+
+
+def test_where_a_theory_comes_from_is_said() -> None:
+    brought = [origin(author) for author in ("published", OWN, "grammar")]
+    assert brought == ["published", "brought along by the study", "written by the grammar advocate"]
 
 
 def test_reading_a_run_does_not_load_prefect() -> None:
