@@ -138,11 +138,24 @@ class Inbox:
         tries all that it could have been.
 
         Raises:
-            InboxError: There is no such batch.
+            InboxError: There is no such batch, or another program is reading, so that the payload could still be found
+                in the file; erase it again then.
         """
         self._change("UPDATE batch SET payload = NULL, payload_digest = '', salt = '' WHERE digest = ?", digest)
+        self.empty_log()
+
+    def empty_log(self) -> None:
+        """Empty the write-ahead log, in which what was erased could still be read.
+
+        Raises:
+            InboxError: Another program is reading.
+        """
         with self._connection("erasing in") as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                raise InboxError(
+                    f"what was erased from {self.path} is still in its write-ahead log, because another program reads "
+                    "it; end that program and do this again."
+                )
 
     def _change(self, statement: str, *values: str) -> None:
         with self._connection("writing") as connection:

@@ -1,4 +1,5 @@
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -279,3 +280,46 @@ def test_no_body_makes_the_server_fail(client, tmp_path, body, path):
         headers={"Content-Type": "application/json", "Cookie": f"{COOKIE}={'t' * 43}"},
     )
     assert response.status_code in (400, 401, 409, 413, 422)
+
+
+def test_who_comes_in_a_browser_that_somebody_else_used_sees_nothing_of_them(client, tmp_path):
+    open_experiment(tmp_path, n_participants=3)
+    first = {"participant": "anna", "study": "s", "submission": "1"}
+    address = "?PROLIFIC_PID={participant}&STUDY_ID={study}&SESSION_ID={submission}"
+    anna = Browser(client, query=address.format(**first))
+    anna.finish(anna.begin(prolific=first))
+
+    def again(who: dict[str, str]) -> Browser:
+        made = Browser.__new__(Browser)
+        made.client, made.base = client, "/study/"
+        answer = client.get(f"/study/{address.format(**who)}", headers=anna.cookie)
+        made.cookie = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}"}
+        client.cookies.clear()
+        return made
+
+    assert again(first).get("state").json()["status"] == "completed"
+    second = {"participant": "ben", "study": "s", "submission": "2"}
+    ben = again(second)
+    assert ben.get("state").json()["phase"] == "consent"
+    ben.finish(ben.begin(prolific=second))
+    assert len({answers.person for answers in in_inbox(tmp_path)}) == 2
+
+
+def test_one_failure_does_not_end_the_looks_for_people_who_stopped(tmp_path, caplog):
+    open_experiment(tmp_path, idle_minutes=0.01)
+    failures = [sqlite3.OperationalError("disk I/O error")]
+
+    class Failing(Store):
+        def expire(self) -> int:
+            if failures:
+                raise failures.pop()
+            return super().expire()
+
+    app = create_app(tmp_path, store=Failing(tmp_path), researcher_token=RESEARCHER, sweep_seconds=0.05)
+    with TestClient(app) as made:
+        Browser(made).begin()
+        deadline = time.monotonic() + 10
+        while not in_inbox(tmp_path):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert "disk I/O error" in caplog.text

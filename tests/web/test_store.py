@@ -2,7 +2,10 @@ import json
 import os
 import sqlite3
 import stat
+import struct
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from taking_part import KEY, in_inbox, open_experiment
@@ -14,11 +17,13 @@ from experiments.participants.web.store import (
     Identifiers,
     NoPlaceError,
     NotAskedError,
+    OtherExperimentError,
     Store,
     collection_key,
 )
 from experiments.participants.web.study import plan_of
 from traces.digest import digest_of
+from traces.errors import InboxError
 from traces.inbox import Inbox
 
 PROLIFIC_ID = "5f3c9e0d1b2a4c6d8e7f9a0b"
@@ -261,3 +266,94 @@ def test_text_in_identifiers_is_only_text(store, tmp_path):
     assert store.submissions()[0].participant == evil
     with sqlite3.connect(tmp_path / COLLECTION_FILE) as sql:
         assert sql.execute("SELECT count(*) FROM session").fetchone() == (1,)
+
+
+def left_in_files(folder, number):
+    """How often a response time is in the files of the collection and of the inbox."""
+    packed = struct.pack(">d", number)
+    return sum(path.read_bytes().count(packed) for path in folder.iterdir())
+
+
+def test_answers_that_a_person_deletes_on_stopping_are_in_no_file(store, tmp_path):
+    open_experiment(tmp_path, n_trials=6)
+    session = begin(store)
+    for position in range(3):
+        _, _, session = store.answer(session, position, 0, 123456.789012)
+    assert left_in_files(tmp_path, 123456.789012) > 0
+    store.stop(session, keep=False)
+    assert left_in_files(tmp_path, 123456.789012) == 0
+
+
+def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repeated(store, tmp_path):
+    open_experiment(tmp_path, n_trials=6)
+    session = begin(store)
+    store.answer(session, 0, 0, 123456.789012)
+    store._connection.execute("PRAGMA busy_timeout = 50")
+    with closing(sqlite3.connect(tmp_path / COLLECTION_FILE, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM answer").fetchone()
+        with pytest.raises(SourceError, match="write-ahead log"):
+            store.erase(session.person)
+    store.erase(session.person)
+    assert left_in_files(tmp_path, 123456.789012) == 0
+
+
+def test_who_is_erased_while_answers_are_being_delivered_leaves_no_batch_behind(store, tmp_path):
+    open_experiment(tmp_path)
+    session = finish(store, begin(store))
+    other = Store(tmp_path)
+    erasing = []
+
+    class Slow(Inbox):
+        def deliver(self, *args, **how):
+            erasing.append(pool.submit(other.erase, session.person))
+            time.sleep(0.2)
+            assert not erasing[0].done()  # it waits until the batch is there to be found
+            return super().deliver(*args, **how)
+
+    with ThreadPoolExecutor() as pool:
+        assert store.deliver(Slow(tmp_path / "inbox.sqlite")) == 1
+        assert erasing[0].result() == 1
+    other.shut()
+    assert [answers.person for answers in in_inbox(tmp_path)] == [session.person]
+
+
+def test_a_batch_that_the_inbox_refuses_holds_up_nobody_else(store, tmp_path):
+    open_experiment(tmp_path)
+    anna, ben = finish(store, begin(store, "anna")), finish(store, begin(store, "ben"))
+    inbox = Inbox(tmp_path / "inbox.sqlite")
+    inbox.deliver("web", {"experiment": "1.1"}, batch_key=f"{KEY}:{anna.person}")
+    with pytest.raises(InboxError, match="another content"):
+        store.deliver(inbox)
+    assert [batch.json()["person"] for batch in inbox.pending()[1:]] == [ben.person]
+
+
+def test_a_place_stays_taken_when_only_the_session_of_who_completed_is_forgotten(store, tmp_path):
+    open_experiment(tmp_path, n_participants=2)
+    anna, ben = finish(store, begin(store, "anna")), finish(store, begin(store, "ben"))
+    store.erase(anna.person, keep_place=True)
+    with pytest.raises(NoPlaceError):
+        begin(store, "carla")
+    store.erase(ben.person)  # who withdraws is replaced
+    begin(store, "carla")
+    with pytest.raises(NoPlaceError):
+        begin(store, "dora")
+
+
+def test_nobody_is_put_into_an_experiment_whose_text_was_not_agreed_to(store, tmp_path):
+    open_experiment(tmp_path, n_participants=1, minutes=5)
+    open_experiment(tmp_path, name="2.1", key=digest_of("second"), minutes=50)
+    first = store.current().key
+    begin(store, "anna", experiment=first)
+    with pytest.raises(OtherExperimentError):
+        begin(store, "ben", experiment=first)
+    assert begin(store, "anna", experiment=first).experiment.name == "1.1"
+    assert begin(store, "tester", preview=True, experiment=store.current().key).experiment.name == "2.1"
+
+
+def test_a_key_is_never_found_half_written(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(lambda _: collection_key(tmp_path), range(32)))
+    assert [len(key) for key in keys] == [32]
+    assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
+    assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600

@@ -7,8 +7,10 @@ Who somebody is stands in a cookie that no script can read; what is answered is 
 import asyncio
 import hmac
 import json
+import logging
 import re
 import secrets
+import sqlite3
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
@@ -25,7 +27,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from experiments.participants.web.store import Identifiers, NoPlaceError, NotAskedError, Session, Store
+from experiments.participants.web.store import (
+    Identifiers,
+    NoPlaceError,
+    NotAskedError,
+    OtherExperimentError,
+    Session,
+    Store,
+)
 from experiments.participants.web.texts import consent_digest
 from experiments.participants.web.view import (
     consent_of,
@@ -36,8 +45,10 @@ from experiments.participants.web.view import (
     state_of,
     texts_of,
 )
+from traces.errors import TraceError
 from traces.inbox import Inbox
 
+_log = logging.getLogger(__name__)
 PAGE: Final = Path(__file__).parent / "page"
 LARGEST_BODY: Final = 8192
 """Bytes; an answer has about a hundred."""
@@ -79,7 +90,8 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+IDENTIFIER: Final = r"^[A-Za-z0-9_-]{1,64}$"
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 
 
 class ProlificParameters(_Body):
@@ -203,7 +215,10 @@ def create_app(
 
     async def sweep() -> None:
         while True:
-            await run_in_threadpool(settle)
+            try:
+                await run_in_threadpool(settle)
+            except (sqlite3.Error, TraceError) as error:  # a full disk or a busy file passes; the next look settles all
+                _log.error("answers of people who ended are not in the inbox yet: %s", error)
             await asyncio.sleep(sweep_seconds)
 
     @asynccontextmanager
@@ -280,6 +295,9 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     def page(request: Request, lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> Response:
         token = lakatos if re.match(TOKEN, lakatos) else secrets.token_urlsafe(32)
         session = store.session(token)
+        sent = _identifiers(request)
+        if session is not None and not preview and sent is not None and not store.is_of(session, sent):
+            token, session = secrets.token_urlsafe(32), None  # somebody else took part in this browser before
         experiment = session.experiment if session else store.current()
         language = session.language if session else language_of(experiment, _asked(request, experiment))
         response = HTMLResponse(_shell(language, public_texts(experiment, language)["page"]))
@@ -328,10 +346,19 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         identifiers = Identifiers("prolific", who.participant, who.study, who.submission) if who else None
         try:
             joined = store.join(
-                token, consent=body.consent, language=language, identifiers=identifiers, preview=preview
+                token,
+                consent=body.consent,
+                language=language,
+                identifiers=identifiers,
+                preview=preview,
+                experiment=experiment.key,
             )
         except NoPlaceError as error:
             return State(**outside(language, error.reason))
+        except OtherExperimentError:
+            raise RefusedError(
+                409, "consent", "the last place was taken in the meantime; read the next text."
+            ) from None
         return State(**state_of(joined))
 
     @routes.post("/api/comprehension")
@@ -389,6 +416,12 @@ def _researcher(store: Store, token: str, preview_key: str) -> APIRouter:
         return {"experiments": store.status(), "preview": f"/preview/{preview_key}/", "study": "/study/"}
 
     return routes
+
+
+def _identifiers(request: Request) -> Identifiers | None:
+    """Whom Prolific says it sends, if the address says so as it should."""
+    given = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
+    return Identifiers("prolific", *given) if all(re.fullmatch(IDENTIFIER, value) for value in given) else None
 
 
 def _asked(request: Request, experiment: Any) -> str:

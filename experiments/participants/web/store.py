@@ -15,7 +15,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -24,7 +24,9 @@ from experiments.errors import ExperimentError, SourceError
 from experiments.participants.answers import PersonAnswers, Status, pseudonym
 from experiments.participants.web.study import Experiment, available, follows, plan_of
 from traces.digest import Digest
+from traces.errors import InboxError
 from traces.inbox import Inbox
+from traces.stores.sqlite import sync_folder
 
 COLLECTION_FILE: Final = "collection.sqlite"
 KEY_FILE: Final = "collection.key"
@@ -63,6 +65,10 @@ class NoPlaceError(ExperimentError):
     def __init__(self, reason: Literal["full", "closed"]) -> None:
         super().__init__({"full": "all places are taken.", "closed": "no experiment is open."}[reason])
         self.reason: Literal["full", "closed"] = reason
+
+
+class OtherExperimentError(ExperimentError):
+    """The experiment that somebody agreed to is not the one that has a place now."""
 
 
 class NotAskedError(ExperimentError):
@@ -118,14 +124,20 @@ class Submission:
 def collection_key(folder: Path) -> bytes:
     """The key of a run's pseudonyms, made when there is none; readable for its owner only."""
     path = folder / KEY_FILE
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_bytes()
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(32))
-        file.flush()
-        os.fsync(file.fileno())
+    if not path.exists():
+        # Whole before it has its name: a crash leaves no empty key, and nobody reads half of one.
+        temporary = folder / f".{KEY_FILE}-{secrets.token_hex(8)}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(secrets.token_bytes(32))
+                file.flush()
+                os.fsync(file.fileno())
+            with suppress(FileExistsError):
+                os.link(temporary, path)
+        finally:
+            temporary.unlink()
+        sync_folder(folder)
     return path.read_bytes()
 
 
@@ -146,6 +158,7 @@ class Store:
         self.path, self.clock = Path(folder) / COLLECTION_FILE, clock
         self._lock = threading.Lock()
         self._experiments: dict[str, Experiment] = {}
+        self._deleted = False
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -210,6 +223,10 @@ class Store:
 
     # Sessions
 
+    def is_of(self, session: Session, identifiers: Identifiers) -> bool:
+        """Whether a session is that of the person whom a recruitment service calls so."""
+        return session.person == pseudonym(self.key, identifiers.service, identifiers.participant)
+
     def session(self, token: str) -> Session | None:
         """The session that a token opens."""
         with self._lock:
@@ -223,11 +240,21 @@ class Store:
         language: str,
         identifiers: Identifiers | None = None,
         preview: bool = False,
+        experiment: Digest | None = None,
     ) -> Session:
         """Give a person a session, or find the one there is: a person is somebody with one token or one identifier.
 
+        Args:
+            token: Of the person's browser.
+            consent: Digest of the text that was agreed to.
+            language: Of the page.
+            identifiers: Of the recruitment service that sent the person.
+            preview: Whether nothing counts.
+            experiment: Key of the one whose text was agreed to; nobody new is put into another one.
+
         Raises:
             NoPlaceError: No experiment is open, or all places are taken.
+            OtherExperimentError: Another experiment has a place now.
         """
         now = self.clock()
         person = pseudonym(self.key, "web", hashed(token))
@@ -238,19 +265,22 @@ class Store:
             if identifiers and not preview:
                 session = self._session("person = ? AND preview = 0", person)
             if session is None:
-                experiment = self._current(preview=preview)
-                if experiment is None:
-                    raise NoPlaceError("full" if self._current(preview=True) else "closed")
+                first = self._current(preview=True)
+                found = self._current(preview=False) or (first if preview else None)
+                if found is None:
+                    raise NoPlaceError("full" if first else "closed")
+                if experiment not in (None, found.key):
+                    raise OtherExperimentError(f"the next place is in the experiment {found.name}.")
                 place = sql.execute(
                     "SELECT coalesce(max(place) + 1, 0) FROM session WHERE experiment = ? AND preview = ?",
-                    (experiment.key, preview),
+                    (found.key, preview),
                 ).fetchone()[0]
                 number = sql.execute(
                     "INSERT INTO session (experiment, person, preview, source, place, status, consent, language, code, "
                     "started, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        experiment.key, person, preview, identifiers.service if identifiers else "web", place, ACTIVE,
-                        consent, language, experiment.settings.completion_code or secrets.token_hex(4).upper(), now,
+                        found.key, person, preview, identifiers.service if identifiers else "web", place, ACTIVE,
+                        consent, language, found.settings.completion_code or secrets.token_hex(4).upper(), now,
                         now,
                     ),
                 ).lastrowid  # fmt: skip
@@ -328,8 +358,11 @@ class Store:
             if self._fresh(session).status == ACTIVE:
                 if not keep:
                     sql.execute("DELETE FROM answer WHERE session = ?", (session.number,))
+                    self._deleted = True
                 self._end(session.number, "returned")
-            return self._fresh(session)
+            after = self._fresh(session)
+        self._empty_log()
+        return after
 
     def forget_token(self, token: str) -> None:
         """Let a token open nothing any more, so that a preview can begin again."""
@@ -358,6 +391,7 @@ class Store:
             old = "(SELECT number FROM session WHERE preview = 1 AND seen < ?)"
             for statement in ("answer WHERE session", "access WHERE session", "session WHERE number"):
                 sql.execute(f"DELETE FROM {statement} IN {old}", (now - PREVIEW_SECONDS,))
+        self._empty_log()
         return n_ended
 
     # What comes of it
@@ -367,36 +401,71 @@ class Store:
 
         Returns:
             How many were left now.
+
+        Raises:
+            InboxError: Something could not be left; all else was.
         """
+        problem: InboxError | None = None
         with self._lock:
             rows = self._connection.execute(
                 "SELECT number FROM session WHERE status <> ? AND preview = 0 AND delivered = 0", (ACTIVE,)
             ).fetchall()
         for row in rows:
-            with self._lock:
+            # In one transaction: who erases a person meanwhile waits, and then finds the batch in the inbox.
+            with self._change() as sql:
                 session = self._session("number = ?", row["number"])
                 answers = None if session is None else self._answers(session)
-            if session is None or answers is None:
-                continue
-            inbox.deliver(session.source, answers.to_json(), batch_key=f"{session.experiment.key}:{session.person}")
-            with self._change() as sql:
+                if session is None or answers is None:
+                    continue
+                key = f"{session.experiment.key}:{session.person}"
+                try:
+                    inbox.deliver(session.source, answers.to_json(), batch_key=key)
+                except InboxError as error:
+                    problem = error
+                    continue
                 sql.execute("UPDATE session SET delivered = 1 WHERE number = ?", (session.number,))
+        if problem is not None:
+            raise problem
         return len(rows)
 
-    def erase(self, person: str) -> int:
-        """Forget a person who withdraws: session, answers and identifiers are gone from storage.
+    def erase(self, person: str, *, keep_place: bool = False) -> int:
+        """Forget a person: session, answers and identifiers are gone from storage.
+
+        Args:
+            person: Pseudonym.
+            keep_place: Whether the place of somebody who completed stays taken, because the answers still count.
 
         Returns:
             Sessions that are gone, 0 or 1.
+
+        Raises:
+            SourceError: Another program is reading, so that what was deleted could still be found in the file.
         """
         chosen = "(SELECT number FROM session WHERE person = ?)"
         with self._change() as sql:
+            if keep_place:
+                sql.execute(
+                    "UPDATE experiment SET n_participants = n_participants - 1 WHERE key IN "
+                    "(SELECT experiment FROM session WHERE person = ? AND preview = 0 AND status = 'completed')",
+                    (person,),
+                )
             for table in ("answer", "access", "identifier"):
                 sql.execute(f"DELETE FROM {table} WHERE session IN {chosen}", (person,))
             n_gone = sql.execute("DELETE FROM session WHERE person = ?", (person,)).rowcount
-        with self._lock:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._deleted = True
+        if not self._empty_log():
+            raise SourceError(
+                f"what was deleted from {self.path} is still in its write-ahead log, because another program reads it; "
+                "end that program and do this again."
+            )
         return n_gone
+
+    def _empty_log(self) -> bool:
+        """Empty the write-ahead log after something was deleted that could still be read there; whether it is done."""
+        with self._lock:
+            if self._deleted:
+                self._deleted = bool(self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+            return not self._deleted
 
     def people(self) -> set[str]:
         """Everybody who has a session."""
