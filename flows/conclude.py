@@ -8,29 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import ExperimentError
 from experiments.participants.archival import ArchivalParticipants
 from experiments.record import SealedOpened
-from experiments.task import Stimuli, Trials, with_random_sides
-from flows.design import learned_weights, sample_of_space
+from experiments.task import Trials
+from flows.compare import compare_truth, map_theories
+from flows.design import learned_weights
 from flows.engine import task
-from flows.record import EXPLORATORY, Concluded, CrossValidated, ErrorOnTrials, TheoriesMapped, TruthCompared
+from flows.record import EXPLORATORY, Concluded, CrossValidated, ErrorOnTrials
 from flows.run import Run
-from theories.distance import theory_map
 from theories.score import Estimate, UnitScores, log_predictive, paired_difference, squared_errors
-from theories.theory import LAPSE, Theory
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
 Array = NDArray[np.float64]
-TRUTH_DRAWS = 256
-SAMPLED = 20_000
-POOL_SAMPLED = 2_000
-SCHEDULES = 8
-MAPPED = 400
-"""Trials on which theories are mapped."""
-LONGEST = 400
-"""Steps of the sequences in which repetitions are counted."""
 
 
 @task(name="open_sealed")
@@ -50,115 +40,6 @@ async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
         )
 
     return await run.step("open_sealed", work, returns=SealedOpened, inputs=[run.state.cycles[-1].digest])
-
-
-@task(name="compare_truth")
-async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
-    """How close the leader and the published theories came to the hidden rule, over all trials of the space."""
-    hidden = run.hidden
-    if hidden is None:
-        return None
-    names = [run.state.board().leader.theory, *run.state.seeds]
-    names = list(dict.fromkeys([*names, *run.state.pool]))
-
-    def work(context: StepContext) -> TruthCompared:
-        parts = _space(run, context.rng)
-        sample = [part.take(np.sort(context.rng.permutation(len(part))[:POOL_SAMPLED])) for part in parts[:1]]
-        if run.domain.sequential:
-            sample = parts
-        told = [name for name in names if name == names[0] or name in run.state.seeds]
-        corrected = _distances(run, hidden, told, parts, lapse=False)
-        lapsing = [name for name in told if LAPSE in run.theory(name).priors]
-        return TruthCompared(
-            hidden=hidden.name,
-            n_trials=sum(map(len, parts)),
-            corrected=corrected,
-            uncorrected=corrected | _distances(run, hidden, lapsing, parts, lapse=True),
-            pool=_distances(run, hidden, names, sample, lapse=False),
-            sequence=_sequence_statistics(run, hidden, told[0], parts[0], context.rng),
-        )
-
-    return await run.step(
-        "compare_truth",
-        work,
-        returns=TruthCompared,
-        inputs=[run.state.cycles[-1].digest, *(run.state.theories[name].digest for name in names)],
-    )
-
-
-def _space(run: Run, rng: np.random.Generator) -> list[Stimuli]:
-    """All trials of the space, each with its sides by lot; a sample of one too large to list; or some schedules."""
-    if run.domain.sequential:
-        return [run.domain.candidates(run.config.space, rng, SAMPLED) for _ in range(SCHEDULES)]
-    try:
-        stimuli = run.domain.space(run.config.space)
-    except ExperimentError:
-        stimuli = run.domain.candidates(run.config.space, rng, SAMPLED)
-    return [with_random_sides(run.domain, stimuli, rng)]
-
-
-def _distances(
-    run: Run, hidden: Theory, names: Sequence[Digest], parts: Sequence[Stimuli], *, lapse: bool
-) -> dict[Digest, float]:
-    """Mean squared error of each theory's choice proportions against the rule without its lapses."""
-
-    def proportions(theory: Theory, lapse: bool) -> Array:
-        return np.concatenate([run.laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts])
-
-    if not names:
-        return {}
-    truth = proportions(hidden, False)
-    return {name: float(np.mean((proportions(run.theory(name), lapse) - truth) ** 2)) for name in names}
-
-
-def _sequence_statistics(
-    run: Run, hidden: Theory, leader: Digest, stimuli: Stimuli, rng: np.random.Generator
-) -> dict[str, dict[str, float]]:
-    """How often people repeat their last choice under the rule and under the leader; empty where neither learns."""
-    theories = {"hidden": hidden, leader: run.theory(leader)}
-    if not any(theory.learns for theory in theories.values()):
-        return {}
-    n_steps = len(stimuli) if run.domain.sequential else min(len(stimuli), LONGEST)
-    part = (
-        stimuli.take(range(n_steps)) if run.domain.sequential else stimuli.take(rng.permutation(len(stimuli))[:n_steps])
-    )
-    people = run.laboratory.simulate(list(theories.values()), part, TRUTH_DRAWS, rng)
-    return {name: repetitions(trials) for name, trials in zip(theories, people, strict=True)}
-
-
-def repetitions(trials: Trials) -> dict[str, float]:
-    """Shares of steps at which people do the same as in the step before: in all, and by what that was followed by."""
-    sequences = trials.sequences
-    there = (sequences.trial[:, 1:] >= 0) & (sequences.trial[:, :-1] >= 0)
-    same = sequences.response[:, 1:] == sequences.response[:, :-1]
-    kinds = {"in all": there}
-    if "reward" in sequences.feedback:
-        won = sequences.feedback["reward"][:, :-1] > 0
-        kinds |= {"after a reward": there & won, "after none": there & ~won}
-    return {name: float(same[rows].mean()) for name, rows in kinds.items() if rows.any()}
-
-
-@task(name="map_theories")
-async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
-    """Lay out the pool's theories by what their declared people choose, on trials of the space."""
-    names = list(run.state.pool)
-    if len(names) < 3:
-        return None
-
-    def work(context: StepContext) -> TheoriesMapped:
-        stimuli = sample_of_space(run, context.rng, MAPPED)
-        shares = np.stack([run.laboratory.proportions(run.theory(name), stimuli, TRUTH_DRAWS) for name in names])
-        gaps = np.sqrt(((shares[:, None] - shares[None]) ** 2).mean(axis=(2, 3)))
-        found = theory_map(gaps)
-        return TheoriesMapped(
-            theories=tuple(names),
-            positions=tuple((float(x), float(y)) for x, y in found.positions),
-            shown=found.shown,
-            n_trials=len(stimuli),
-        )
-
-    inputs = [run.state.cycles[-1].digest, *(run.state.theories[name].digest for name in names)]
-    return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)
 
 
 @task(name="conclude")
