@@ -32,7 +32,8 @@ from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
 from experiments.task import with_random_sides  # noqa: E402
 from flows.config import CampaignConfig, parse_study  # noqa: E402
-from flows.run import hidden_theory, read_state, theory_of  # noqa: E402
+from flows.run import read_state, theory_of  # noqa: E402
+from flows.source import hidden_theory  # noqa: E402
 from flows.start import run_study  # noqa: E402
 from theories.laboratory import Laboratory  # noqa: E402
 

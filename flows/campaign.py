@@ -16,8 +16,9 @@ from flows.cycle import run_cycle
 from flows.engine import flow, task
 from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
-from flows.run import Run, archive_trials, begin, create_run, has_run, open_run
+from flows.run import Run, begin, create_run, has_run, open_run
 from flows.sensitivity import compare_exclusions
+from flows.source import archive_trials
 from theories.evaluate import Evaluated
 from theories.score import telling
 from traces.digest import Digest

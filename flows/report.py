@@ -40,7 +40,8 @@ from flows.reading import (
     scattered_option,
     shortened,
 )
-from flows.run import hidden_theory, read_state
+from flows.run import read_state
+from flows.source import hidden_theory
 from judges.judge import Verdict, VerdictResolved
 from theories.prior import Prior
 from theories.score import Estimate, is_tie

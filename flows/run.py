@@ -6,42 +6,26 @@ import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from experiments.archives.fetch import load_archive
 from experiments.domains import DOMAINS
-from experiments.errors import DataMissingError
-from experiments.participants.archival import ArchivalParticipants
-from experiments.participants.file import FileParticipants
-from experiments.participants.simulated import Behaviour, SimulatedParticipants
 from experiments.participants.source import ParticipantSource
 from experiments.participants.table import get_trials
-from experiments.participants.web.source import WebParticipants
-from experiments.participants.web.study import PageSettings
-from experiments.task import Domain, Stimuli, Trials, identities
+from experiments.task import Domain, Trials
 from flows.config import CampaignConfig
-from flows.errors import FlowError, RunMissingError, StudyError
+from flows.errors import FlowError, RunMissingError
 from flows.progress import LeaderRow, Progress, SilentProgress
 from flows.record import ACTS, RECORD_TYPES, CampaignStarted
+from flows.source import make_source
 from flows.state import RunState, advance
 from judges.epoch import JudgeEpoch, freeze
 from judges.rubrics import RUBRICS
-from theories.behave import behave
-from theories.check import load_theory
-from theories.errors import TheoryError
 from theories.families import FAMILIES
 from theories.families.family import Family
-from theories.grammar import Composition
 from theories.laboratory import Laboratory
-from theories.prior import draw_population
-from theories.sandbox.client import Sandbox
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest, Fingerprint, digest_bytes, digest_of
 from traces.journal import INTENT
@@ -50,7 +34,6 @@ from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
 from traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
-Array = NDArray[np.float64]
 ENGINE_VERSION = "0.1.0"
 
 
@@ -198,7 +181,7 @@ def create_run(
         EmptyDesignSpaceError: The study's space has no admissible trial.
         JournalError: The folder holds a run already or cannot be written.
     """
-    source, hidden = _participants(config, folder, data, sealed_rows)
+    source, hidden = make_source(config, folder, data, sealed_rows)
     meta: dict[str, Any] = {
         "study": config.model_dump(mode="json"),
         "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
@@ -221,7 +204,7 @@ def open_run(folder: Path, *, data: Path | None = None, progress: Progress | Non
         meta = trace.journal.meta
         config = CampaignConfig.model_validate(meta["study"])
         where = data or (Path(meta["data"]) if meta.get("data") else None)
-        source, hidden = _participants(config, folder, where, meta.get("sealed_rows"))
+        source, hidden = make_source(config, folder, where, meta.get("sealed_rows"))
     except BaseException:
         trace.close()
         raise
@@ -322,103 +305,3 @@ def started(config: CampaignConfig) -> CampaignStarted:
         versions={"lakatos": ENGINE_VERSION, "python": platform.python_version(), **versions},
         science=science(),
     )
-
-
-def hidden_theory(config: CampaignConfig) -> Theory:
-    """The rule that simulated people follow: the study's own, or a published one with mechanisms replaced."""
-    if config.participants.program:
-        return read_program(TheoryProgram(config.participants.program, "hidden"))
-    family = FAMILIES[config.domain]
-    title, composition = family.seeds[config.participants.theory]
-    slots = dict(composition.slots) | {slot: tuple(names) for slot, names in config.participants.mechanisms.items()}
-    source = family.grammar.write(Composition(slots, composition.priors), title)
-    return read_program(TheoryProgram(source, "hidden"))
-
-
-def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, ...]:
-    """The archived experiments that the study names.
-
-    Raises:
-        DataMissingError: The data are not there, or no experiment has such a name.
-    """
-    trials = load_archive(config.participants.archive, data or Path("data"))
-    chosen = tuple(item for item in trials if fnmatchcase(item.experiment, config.participants.experiments))
-    if not chosen:
-        raise DataMissingError(
-            f"no experiment of {config.participants.archive} is called "
-            f"{config.participants.experiments!r}; there are: "
-            f"{', '.join(item.experiment for item in trials)}."
-        )
-    for item in chosen:
-        item.check_comparable()
-    return chosen
-
-
-def _participants(
-    config: CampaignConfig, folder: Path, data: Path | None, sealed_rows: Mapping[str, Sequence[int]] | None
-) -> tuple[ParticipantSource, Theory | None]:
-    if config.participants.source == "web":
-        page = config.page.model_dump(exclude={"consent_version", "texts"})
-        return WebParticipants(
-            folder,
-            domain=DOMAINS[config.domain],
-            settings=config.space,
-            seed=config.seed,
-            page=PageSettings(**page),
-            texts=config.page.texts,
-        ), None
-    if config.participants.source == "file":
-        return FileParticipants(folder, domain=DOMAINS[config.domain], settings=config.space), None
-    if config.participants.source == "archival":
-        trials = archive_trials(config, data)
-        folds = config.validation.folds
-        if folds and len(trials) != 1:
-            raise StudyError(
-                f"folds need an archive with one experiment, and {config.participants.archive} has "
-                f"{len(trials)} that match {config.participants.experiments!r}; name one of them."
-            )
-        domain = DOMAINS[config.domain]
-        if folds and domain.sequential:
-            raise StudyError(
-                "folds are made of trials, and the steps of a schedule cannot be taken apart; give sealed_share "
-                "instead, which seals people where trials are steps."
-            )
-        if folds and 2 * folds > len(trials[0].stimuli):
-            raise StudyError(
-                f"{folds} folds of {len(trials[0].stimuli)} trials leave fewer than two trials in each; "
-                "ask for fewer folds."
-            )
-        return ArchivalParticipants(
-            trials,
-            identify=lambda stimuli: identities(domain, stimuli),
-            sequential=domain.sequential,
-            sealed_share=config.validation.sealed_share,
-            seed=config.seed,
-            sealed_rows=sealed_rows,
-        ), None
-    hidden = hidden_theory(config)
-    sample = DOMAINS[config.domain].candidates(config.space, np.random.default_rng(0), 50)
-    if config.participants.program:
-        with Sandbox() as sandbox:
-            try:
-                load_theory(hidden.program, DOMAINS[config.domain], sandbox, [sample])
-            except TheoryError as error:
-                raise StudyError(f"the study's program cannot be what people follow: {error}") from None
-
-    def respond(stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float) -> Behaviour:
-        n_drawn = 1 << max(len(order) - 1, 1).bit_length()
-        drawn = draw_population(hidden.priors, n_drawn, rng)
-        people = {name: values[: len(order)] for name, values in drawn.items()} or {"": np.zeros(len(order))}
-        with Sandbox() as sandbox:
-            return behave(hidden, DOMAINS[config.domain], sandbox, people, stimuli, order, rng, random_choice_share)
-
-    return SimulatedParticipants(
-        respond,
-        domain=DOMAINS[config.domain],
-        settings=config.space,
-        seed=config.seed,
-        random_choice_share=config.participants.random_choices,
-        by_person=config.by_person,
-        dropouts=config.participants.dropouts,
-        careless=config.participants.careless,
-    ), hidden

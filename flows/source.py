@@ -1,0 +1,160 @@
+"""Who answers in a campaign: the source of participants that a study asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.archives.fetch import load_archive
+from experiments.domains import DOMAINS
+from experiments.errors import DataMissingError
+from experiments.participants.archival import ArchivalParticipants
+from experiments.participants.file import FileParticipants
+from experiments.participants.simulated import Behaviour, SimulatedParticipants
+from experiments.participants.source import ParticipantSource
+from experiments.participants.web.source import WebParticipants
+from experiments.participants.web.study import PageSettings
+from experiments.task import Stimuli, Trials, identities
+from flows.config import CampaignConfig
+from flows.errors import StudyError
+from theories.behave import behave
+from theories.check import load_theory
+from theories.errors import TheoryError
+from theories.families import FAMILIES
+from theories.grammar import Composition
+from theories.prior import draw_population
+from theories.sandbox.client import Sandbox
+from theories.theory import Theory, TheoryProgram, read_program
+
+Array = NDArray[np.float64]
+
+
+def make_source(
+    config: CampaignConfig, folder: Path, data: Path | None, sealed_rows: Mapping[str, Sequence[int]] | None
+) -> tuple[ParticipantSource, Theory | None]:
+    """The source of a study's participants, and the rule that they follow where they are simulated.
+
+    Args:
+        config: The study.
+        folder: Of the run, which keeps what people answer.
+        data: Folder of the published data sets, for archival studies.
+        sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
+
+    Raises:
+        DataMissingError: The study needs data that are not there.
+        EmptyDesignSpaceError: The study's space has no admissible trial.
+        StudyError: The archive cannot be cut into the folds asked for, or nobody can follow the study's program.
+    """
+    domain = DOMAINS[config.domain]
+    match config.participants.source:
+        case "web":
+            settings = PageSettings(**config.page.model_dump(exclude={"consent_version", "texts"}))
+            return WebParticipants(
+                folder,
+                domain=domain,
+                settings=config.space,
+                seed=config.seed,
+                page=settings,
+                texts=config.page.texts,
+            ), None
+        case "file":
+            return FileParticipants(folder, domain=domain, settings=config.space), None
+        case "archival":
+            return _archival(config, data, sealed_rows), None
+        case "simulated":
+            hidden = hidden_theory(config)
+            return _simulated(config, hidden), hidden
+
+
+def hidden_theory(config: CampaignConfig) -> Theory:
+    """The rule that simulated people follow: the study's own, or a published one with mechanisms replaced."""
+    if config.participants.program:
+        return read_program(TheoryProgram(config.participants.program, "hidden"))
+    family = FAMILIES[config.domain]
+    title, composition = family.seeds[config.participants.theory]
+    slots = dict(composition.slots) | {slot: tuple(names) for slot, names in config.participants.mechanisms.items()}
+    source = family.grammar.write(Composition(slots, composition.priors), title)
+    return read_program(TheoryProgram(source, "hidden"))
+
+
+def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, ...]:
+    """The archived experiments that the study names.
+
+    Raises:
+        DataMissingError: The data are not there, or no experiment has such a name.
+    """
+    trials = load_archive(config.participants.archive, data or Path("data"))
+    chosen = tuple(item for item in trials if fnmatchcase(item.experiment, config.participants.experiments))
+    if not chosen:
+        raise DataMissingError(
+            f"no experiment of {config.participants.archive} is called "
+            f"{config.participants.experiments!r}; there are: "
+            f"{', '.join(item.experiment for item in trials)}."
+        )
+    for item in chosen:
+        item.check_comparable()
+    return chosen
+
+
+def _archival(
+    config: CampaignConfig, data: Path | None, sealed_rows: Mapping[str, Sequence[int]] | None
+) -> ArchivalParticipants:
+    trials = archive_trials(config, data)
+    folds = config.validation.folds
+    if folds and len(trials) != 1:
+        raise StudyError(
+            f"folds need an archive with one experiment, and {config.participants.archive} has "
+            f"{len(trials)} that match {config.participants.experiments!r}; name one of them."
+        )
+    domain = DOMAINS[config.domain]
+    if folds and domain.sequential:
+        raise StudyError(
+            "folds are made of trials, and the steps of a schedule cannot be taken apart; give sealed_share "
+            "instead, which seals people where trials are steps."
+        )
+    if folds and 2 * folds > len(trials[0].stimuli):
+        raise StudyError(
+            f"{folds} folds of {len(trials[0].stimuli)} trials leave fewer than two trials in each; "
+            "ask for fewer folds."
+        )
+    return ArchivalParticipants(
+        trials,
+        identify=lambda stimuli: identities(domain, stimuli),
+        sequential=domain.sequential,
+        sealed_share=config.validation.sealed_share,
+        seed=config.seed,
+        sealed_rows=sealed_rows,
+    )
+
+
+def _simulated(config: CampaignConfig, hidden: Theory) -> SimulatedParticipants:
+    domain = DOMAINS[config.domain]
+    sample = domain.candidates(config.space, np.random.default_rng(0), 50)
+    if config.participants.program:
+        with Sandbox() as sandbox:
+            try:
+                load_theory(hidden.program, domain, sandbox, [sample])
+            except TheoryError as error:
+                raise StudyError(f"the study's program cannot be what people follow: {error}") from None
+
+    def respond(stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float) -> Behaviour:
+        n_drawn = 1 << max(len(order) - 1, 1).bit_length()
+        drawn = draw_population(hidden.priors, n_drawn, rng)
+        people = {name: values[: len(order)] for name, values in drawn.items()} or {"": np.zeros(len(order))}
+        with Sandbox() as sandbox:
+            return behave(hidden, domain, sandbox, people, stimuli, order, rng, random_choice_share)
+
+    return SimulatedParticipants(
+        respond,
+        domain=domain,
+        settings=config.space,
+        seed=config.seed,
+        random_choice_share=config.participants.random_choices,
+        by_person=config.by_person,
+        dropouts=config.participants.dropouts,
+        careless=config.participants.careless,
+    )
