@@ -36,6 +36,7 @@ from experiments.participants.prolific.recruiter import (
     Stop,
     books,
     decide,
+    screen_outs_left,
     spent,
 )
 
@@ -191,7 +192,8 @@ class Clerk:
         paid = {payment.submission for payment in account.payments if payment.kind == "reward"}
         if any(other.participant == entry.participant and other.id in paid for other in account.submissions):
             raise LedgerError(f"the person of submission {submission} has a reward in the books; nobody gets two.")
-        if account.limit is None or not spent(account) + self.plan.reward_cost <= account.limit:
+        committed = spent(account) + screen_outs_left(account)
+        if account.limit is None or not committed + self.plan.reward_cost <= account.limit:
             raise BudgetError(
                 f"paying submission {submission} would pass the limit of {account.limit}; raise it first."
             )

@@ -245,8 +245,12 @@ class ProlificClient:
             except httpx.TransportError as error:
                 problem, did_nothing, wait_s = self._clean(error), False, None
             else:
-                if response.status_code < 400:
+                if response.is_success:
                     return self._json(response, asked)
+                if response.status_code < 400:
+                    raise ProlificError(
+                        f"the service sent {asked} elsewhere ({response.status_code}); check the address."
+                    )
                 problem = f"HTTP {response.status_code}: {self._detail(response)}"
                 did_nothing, wait_s = response.status_code == 429, _retry_after_s(response)
                 if response.status_code < 500 and not did_nothing:

@@ -337,7 +337,7 @@ class Ledger:
                 self._note(change, plan.key, item.id, name, str(new[name]))
         if state in ("RETURNED", "REJECTED"):
             change.execute("DELETE FROM payment WHERE submission = ? AND state = 'promised'", (item.id,))
-        if state == "APPROVED":
+        if state in ("APPROVED", "PARTIALLY APPROVED"):  # the latter pays less, how much the list does not say
             self._paid(change, plan, item.id, "reward", plan.reward)
         if state == "SCREENED OUT" and plan.settings.most_screened_out:
             self._paid(change, plan, item.id, "screen_out", plan.settings.money(plan.settings.screen_out_reward))

@@ -153,7 +153,7 @@ def at_most(account: Account, open_places: int, now_s: float) -> Money:
     """
     plan = account.plan
     paid = {(payment.submission, payment.kind): payment for payment in account.payments}
-    most = plan.person_cost * open_places + _screen_outs_left(account)
+    most = plan.person_cost * open_places + screen_outs_left(account)
     for payment in account.payments:
         most += plan.fee.cost(payment.amount) * (payment.kind == "screen_out")
     for entry in account.submissions:
@@ -216,7 +216,7 @@ def decide(
     if account.limit is None or account.study is None:
         return ()
     settled = tuple(_settle(account, bulk, now_s) for bulk in account.bulks if bulk.state in ("prepared", "asked"))
-    approvals, left = _approvals(account, account.limit - spent(account) - _screen_outs_left(account))
+    approvals, left = _approvals(account, account.limit - spent(account) - screen_outs_left(account))
     return (
         *(action for action in settled if action is not None),
         *approvals,
@@ -226,7 +226,7 @@ def decide(
     )
 
 
-def _screen_outs_left(account: Account) -> Money:
+def screen_outs_left(account: Account) -> Money:
     """What the service may still pay by itself to people who are screened out."""
     screened = sum(entry.state == "SCREENED OUT" for entry in account.submissions)
     return account.plan.screen_out_cost * max(0, account.plan.settings.most_screened_out - screened)

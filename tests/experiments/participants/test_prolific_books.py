@@ -451,3 +451,12 @@ def test_whatever_the_books_show_each_person_is_paid_once_and_the_limit_holds(
         assert at_most(account, max(0, account.places - account.taken), now_s) <= Money(limit)
     assert desk.decide(lambda _: Money(bonus)) == actions
     assert desk.account == before
+
+
+def test_a_visit_that_somebody_approved_in_part_is_in_the_books_at_the_whole_reward(tmp_path):
+    desk = Desk(tmp_path / "books.sqlite", limit=PLAN.reward_cost * 2)
+    desk.see("a", "PARTIALLY APPROVED")
+    desk.see("b", "AWAITING REVIEW", page="completed")
+    desk.see("c", "AWAITING REVIEW", page="completed")
+    assert spent(desk.account) == PLAN.reward_cost
+    assert [action for action in desk.decide() if isinstance(action, Approve)] == [Approve("b")]

@@ -9,7 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from experiments.participants.prolific.client import ProlificClient
-from experiments.participants.prolific.errors import OutcomeUnknownError, PlanError, RefusedError, UnreachableError
+from experiments.participants.prolific.errors import (
+    OutcomeUnknownError,
+    PlanError,
+    ProlificError,
+    RefusedError,
+    UnreachableError,
+)
 from experiments.participants.prolific.money import Money
 from experiments.participants.prolific.plan import make_plan
 from experiments.participants.prolific.rehearsal import EXAMPLE
@@ -189,6 +195,14 @@ def test_the_token_does_not_follow_a_redirect():
         answering((200, {}, b"{}")) as (elsewhere, stolen),
         answering((302, {"Location": elsewhere}, b"")) as (address, _),
     ):
-        with pytest.raises(Exception, match="documented"):
+        with pytest.raises(ProlificError, match="elsewhere"):
             client_of(address).get_study("x")
         assert not stolen
+
+
+@pytest.mark.parametrize("ask", [lambda client: client.approve("s"), lambda client: client.pay_bonuses("b")])
+def test_being_sent_to_another_address_is_no_success(ask):
+    with answering((302, {"Location": "/login"}, b"")) as (address, asked), client_of(address) as client:
+        with pytest.raises(ProlificError, match="elsewhere"):
+            ask(client)
+        assert len(asked) == 1

@@ -11,7 +11,7 @@ from experiments.participants.prolific.errors import BudgetError, LedgerError
 from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
 from experiments.participants.prolific.money import Fee, Money
 from experiments.participants.prolific.plan import Settings, confirm, make_plan
-from experiments.participants.prolific.rehearsal import page_of, rehearse, unpaid
+from experiments.participants.prolific.rehearsal import EXAMPLE, page_of, rehearse, unpaid
 from experiments.participants.prolific.stand_in import BEHAVIOURS, NO_FAULTS, TOKEN, Faults, World, serve
 
 SMALL = Settings(
@@ -299,6 +299,24 @@ def test_somebody_left_to_look_at_can_be_paid_by_hand_once(stand_in, tmp_path):
     with pytest.raises(LedgerError, match="nobody gets two"):
         clerk.approve_by_hand(chosen.id)
     assert [item.submission for item in world.transfers] == [chosen.id]
+
+
+def test_paying_by_hand_leaves_what_the_service_may_still_pay_for_screening_out(stand_in, tmp_path):
+    plan = make_plan(EXAMPLE, key="ef" * 12)
+    world = World(3, behaviours={"only gives the code": 1.0})
+    clerk, ledger = at_desk(stand_in, tmp_path, world, plan)
+    clerk.publish(confirm(plan, plan.total_cost, typed_name=plan.name))
+    for _ in range(10):
+        world.tick()
+        clerk.work()
+    chosen = next(entry for entry in clerk.account.submissions if entry.state == "AWAITING REVIEW")
+    enough = plan.reward_cost + plan.screen_out_cost * EXAMPLE.most_screened_out
+    ledger.set_limit(plan.key, enough - Money(1, enough.currency))
+    with pytest.raises(BudgetError, match="pass the limit"):
+        clerk.approve_by_hand(chosen.id)
+    ledger.set_limit(plan.key, enough)
+    clerk.approve_by_hand(chosen.id)
+    assert len(world.transfers) == 1
 
 
 @pytest.mark.parametrize("paid", [True, False])
