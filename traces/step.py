@@ -81,7 +81,6 @@ class Trace:
         self.journal, self.artifacts, self.seed = journal, artifacts, seed
         self.types: Mapping[str, type[Record]] = {**OWN_TYPES, **types}
         self.roots = frozenset(roots)
-        self._subscribers: list[Callable[[Event], object]] = []
         self._running: dict[Digest, Future[None]] = {}
         self._guard = threading.RLock()
 
@@ -273,13 +272,6 @@ class Trace:
             if event.kind == kind:
                 yield self._returned(event, returns)
 
-    def subscribe(self, fold: Callable[[Event], object]) -> None:
-        """Call ``fold`` with every event so far, then with each new one as soon as it is on disk."""
-        with self._guard:
-            for event in self.journal.events():
-                fold(event)
-            self._subscribers.append(fold)
-
     def close(self) -> None:
         """Close the journal and let others write."""
         self.journal.close()
@@ -304,12 +296,9 @@ class Trace:
         attempt: int = 1,
     ) -> Event:
         with self._guard:
-            event = self.journal.append(
+            return self.journal.append(
                 kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt
             )
-            for fold in self._subscribers:
-                fold(event)
-        return event
 
     def _returned(self, event: Event, returns: type[R]) -> Recorded[R]:
         record = self.read(event).record

@@ -157,15 +157,6 @@ def test_writing_down_another_content_under_the_same_name_is_refused(trace, draw
         trace.record(drawn(value=2), name="note")
 
 
-def test_subscribers_see_every_event_once(trace, drawn):
-    trace.record(drawn(value=1), name="note", position={"number": 1})
-    seen = []
-    trace.subscribe(seen.append)
-    trace.record(drawn(value=1), name="note", position={"number": 2})
-    step(trace, Draw(drawn))
-    assert seen == list(trace.journal.events())
-
-
 def test_a_read_only_trace_returns_what_is_recorded_and_runs_nothing(tmp_path, trace, drawn):
     first = step(trace, Draw(drawn))
     with Trace.open(tmp_path / "run", {"drawn": drawn}, read_only=True) as reader:
