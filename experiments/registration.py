@@ -29,6 +29,10 @@ EXISTING = {
     "nor their populations have been fitted to those that this plan asks for.",
 }
 NO_DATA = "Registration prior to creation of data: nobody has been asked."
+ASKED = (
+    "This text was written out after people were asked, so that data may exist. What it says was frozen before they "
+    "were asked, and is given unchanged."
+)
 
 
 def registration(
@@ -41,6 +45,7 @@ def registration(
     study: str,
     question: str,
     source: str,
+    asked: bool = False,
 ) -> dict[str, Any]:
     """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
 
@@ -55,6 +60,7 @@ def registration(
         study: Name of the study.
         question: That the study asks.
         source: Of the participants, as in a study file.
+        asked: Whether people have been asked by now, so that the text may not say that there are no data.
     """
     names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
     labels = list(domain.options[:n_options]) if n_options <= len(domain.options) else []
@@ -86,7 +92,7 @@ def registration(
         if domain.sequential
         else "The order of trials is random, another one for each person; sides of options were drawn by lot."
     )
-    existing = EXISTING.get(source, NO_DATA)
+    existing = EXISTING.get(source, ASKED if asked else NO_DATA)
     frozen = (
         f"Frozen by digest in a hash-chained journal before anybody was asked: record {record}, design {plan.design}, "
         f"predictions and populations of {plan.n_draws} draws per theory {plan.predictions}."
@@ -111,7 +117,7 @@ def registration(
             },
             "Sampling Plan": {
                 "Existing data": existing,
-                "Explanation of existing data": existing if source in EXISTING else "There are none.",
+                "Explanation of existing data": "There are none." if existing == NO_DATA else existing,
                 "Data collection procedures": HOW.get(source, source),
                 "Sample size": sample,
                 "Sample size rationale": rationale,
@@ -135,7 +141,7 @@ def registration(
         },
         "as_predicted": {
             "1) Data collection. Have any data been collected for this study already?": (
-                "It's complicated. " if source in EXISTING else "No, no data have been collected for this study yet. "
+                "No, no data have been collected for this study yet. " if existing == NO_DATA else "It's complicated. "
             )
             + existing,
             "2) Hypothesis. What's the main question being asked or hypothesis being tested in this study?": (

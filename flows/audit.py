@@ -30,7 +30,7 @@ from theories.theory import TheoryProgram, read_program
 from traces.errors import TraceError
 from traces.fold import canonical_digest
 from traces.journal import INTENT, Event
-from traces.record import Record, kind_of
+from traces.record import Record, Tombstone, kind_of
 from traces.step import JOURNAL_FILE, Recorded, Trace
 from traces.validity import Validity
 from traces.verify import verify
@@ -147,7 +147,12 @@ def _people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
     if withdrawn:
         gone = len({record.person for record in withdrawn})
         text = f"{gone} people withdrew or were forgotten; their answers are erased and the chain is whole"
-        yield Finding("withdrawn", True, text, withdrawn=True)
+        targets = {item.record.target for item in records if isinstance(item.record, Tombstone)}
+        left = [item.record.person[:12] for item in records if isinstance(item.record, AnswersArrived)
+                and item.digest in targets and trace.artifacts.has(item.record.answers)]  # fmt: skip
+        if left:
+            text = f"answers of {left[0]}, who withdrew, are still there; `lakatos data withdraw` again erases them"
+        yield Finding("withdrawn", not left, text, withdrawn=not left)
 
 
 def _order(records: list[Recorded[Record]]) -> Iterator[Finding]:

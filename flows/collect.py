@@ -204,16 +204,25 @@ async def collect_people(
         table = put_table(context.artifacts, plan.record.design, [item.record.answers for item in kept], n_options)
         return _collected(plan, get_trials(context.artifacts, table), table)
 
-    return await run.step("collect", take, returns=TrialsCollected, inputs=inputs, position=position)
+    found = await run.step("collect", take, returns=TrialsCollected, inputs=inputs, position=position)
+    # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
+    run.source.close(Recruitment(_key(run, asked), name, design.n_participants))
+    return found
 
 
 def take_answers(run: Run) -> None:
     """Turn every person's batch in the inbox, of whatever experiment, into a record and an artifact.
 
+    Answers of people whose withdrawal was cut short after it was recorded are erased now.
+
     Raises:
         SourceError: A batch belongs to no experiment that people were asked for.
         TrialsError: Somebody answered what was not asked.
     """
+    gone = erased(run.trace)
+    for item in run.trace.records(AnswersArrived):
+        if item.digest in gone:
+            run.trace.artifacts.erase(item.record.answers)
     pending = [batch for batch in run.trace.inbox.pending() if "person" in batch.json()]
     if not pending:
         return

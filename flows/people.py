@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import Any
 
 from experiments.design import design_from_json
 from experiments.domains import DOMAINS
+from experiments.errors import TrialsError
 from experiments.participants.answers import PersonAnswers, pseudonym
 from experiments.participants.file import read_answers, read_table, stimulus_columns
-from experiments.participants.table import get_answers
+from experiments.participants.table import get_answers, name_of_answers
 from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store, collection_key
 from experiments.record import AnswersArrived, PersonWithdrawn, Recruited
 from experiments.task import Design, Domain
@@ -55,7 +57,7 @@ def import_answers(folder: Path, file: Path) -> Imported:
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
         InboxError: Somebody's answers were delivered before with another content.
-        FlowError: The run's people do not answer one by one.
+        FlowError: The run's people do not answer one by one, or the key of their pseudonyms was erased.
     """
     state, trace = read_state(folder)
     with trace:
@@ -67,11 +69,17 @@ def import_answers(folder: Path, file: Path) -> Imported:
             )
         designs = _designs(trace, state)
         keys = {item.record.experiment: _key(trace, item) for item in state.recruited.values()}
+        before = len(trace.inbox.stored())
+        if not (folder / KEY_FILE).exists() and (before or any(trace.records(AnswersArrived))):
+            raise FlowError(
+                f"the key of the pseudonyms of {folder} is gone, so that nobody in {file} can be told from those who "
+                "answered before or withdrew. If all in it are new people, make another key: "
+                f"`head -c 32 /dev/urandom > {folder / KEY_FILE}`."
+            )
         key = collection_key(folder)
         found = read_answers(
             read_table(file), designs, DOMAINS[config.domain], lambda participant: pseudonym(key, "file", participant)
         )
-        before = len(trace.inbox.stored())
         trace.inbox.deliver_all("file", [(item.to_json(), f"{keys[item.experiment]}:{item.person}") for item in found])
         return Imported(
             n_answers=dict(Counter(name for item in found for name in [item.experiment] * len(item.trial))),
@@ -100,15 +108,16 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
     Raises:
         FlowError: Nobody, or more than one, is called so.
     """
-    if service:
-        name = pseudonym(collection_key(folder), service, name)
     check_run(folder)
+    if service:
+        if not (folder / KEY_FILE).exists():
+            raise FlowError(f"{folder} has no key of pseudonyms, so that only a pseudonym finds somebody; give one.")
+        name = pseudonym(collection_key(folder), service, name)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         people = {item.record.person for item in trace.records(AnswersArrived)}
         people |= {answers["person"] for _, answers in _batches(trace)}
         people |= {item.record.person for item in trace.records(PersonWithdrawn)}
-    if (folder / COLLECTION_FILE).exists() and len(name) == 64:
-        people.add(name)  # somebody who is taking part now
+    people |= _identified(folder)  # somebody may be taking part now
     found = sorted(person for person in people if person.startswith(name))
     if len(found) != 1 or len(name) < 6:
         raise FlowError(
@@ -131,12 +140,18 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> Withdrawal:
     check_run(folder)
     person = find_person(folder, person)
     with Trace.open(folder, RECORD_TYPES) as trace:
+        n_sessions = _forget(folder, person)  # first: the page leaves nothing more in the inbox then
         own = [item for item in trace.records(AnswersArrived) if item.record.person == person]
         gone = erased(trace)
         fresh = [item for item in own if item.digest not in gone]
-        batches = [batch for batch, answers in _batches(trace) if answers["person"] == person]
-        experiments = {item.record.experiment for item in own}
-        experiments |= {batch.json()["experiment"] for batch in batches}
+        batches = [(batch, answers) for batch, answers in _batches(trace) if answers["person"] == person]
+        experiments = {item.record.experiment for item in own} | {answers["experiment"] for _, answers in batches}
+        for batch, answers in batches:
+            # A pass that was cut short may have stored the answers and not have recorded them.
+            with suppress(TrialsError):
+                trace.artifacts.erase(name_of_answers(PersonAnswers.from_json(answers), batch.salt))
+            trace.inbox.erase(batch.digest)
+        trace.inbox.empty_log()
         if fresh:
             decision = trace.record(
                 PersonWithdrawn(
@@ -154,13 +169,11 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> Withdrawal:
                 )
         for item in own:
             trace.artifacts.erase(item.record.answers)
-        for batch in batches:
-            trace.inbox.erase(batch.digest)
     return Withdrawal(
         person=person,
         experiments=tuple(sorted(experiments)),
         n_batches=len(batches),
-        n_sessions=_forget(folder, person),
+        n_sessions=n_sessions,
         exports=tuple(_exports(folder)),
     )
 
@@ -249,19 +262,24 @@ def holdings(folder: Path, now: datetime | None = None) -> Holdings:
 def expire(folder: Path, now: datetime | None = None) -> dict[str, tuple[str, ...]]:
     """Erase what is past its limit; returns whose identifiers and whose answers.
 
-    Once nobody's identifiers are left, the key of the pseudonyms goes too, and nobody can link them any more.
+    A batch that no pass has taken yet is kept: it holds no identifier, and is the only copy of the answers. Once nobody
+    is left in the page's sessions and in the inbox, the key of the pseudonyms goes too, and nobody can link them any
+    more.
     """
     due = holdings(folder, now).due
     for person in due.get("answers", ()):
         withdraw(folder, person, "was forgotten at the end of the retention limit")
     for person in due.get("identifiers", ()):
-        _forget(folder, person)
+        _forget(folder, person, keep_place=True)
         with Trace.open(folder, RECORD_TYPES) as trace:
+            untaken = {batch.digest for batch in trace.inbox.pending()}
             for batch, answers in _batches(trace):
-                if answers["person"] == person:
+                if answers["person"] == person and batch.digest not in untaken:
                     trace.inbox.erase(batch.digest)
     if due.get("identifiers") and not _identified(folder):
-        (folder / KEY_FILE).unlink(missing_ok=True)
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            if not _batches(trace):
+                (folder / KEY_FILE).unlink(missing_ok=True)
     return due
 
 
@@ -276,7 +294,10 @@ def _limits(folder: Path, trace: Trace, config: CampaignConfig) -> Iterator[tupl
             if since and person in known:
                 yield "identifiers", person, datetime.fromisoformat(since) + timedelta(days=days)
     if config.privacy.answers_days:
-        for person, since in arrived:
+        untaken = {batch.digest for batch in trace.inbox.pending()}
+        waiting = [(answers["person"], batch.delivered_utc) for batch, answers in _batches(trace)
+                   if batch.digest in untaken]  # fmt: skip
+        for person, since in (*arrived, *waiting):
             if since:
                 yield "answers", person, datetime.fromisoformat(since) + timedelta(days=config.privacy.answers_days)
 
@@ -297,13 +318,13 @@ def _identified(folder: Path) -> set[str]:
         store.shut()
 
 
-def _forget(folder: Path, person: str) -> int:
-    """Erase what the page keeps of a person."""
+def _forget(folder: Path, person: str, *, keep_place: bool = False) -> int:
+    """Erase what the page keeps of a person; see `Store.erase`."""
     if not (folder / COLLECTION_FILE).exists():
         return 0
     store = Store(folder)
     try:
-        return store.erase(person)
+        return store.erase(person, keep_place=keep_place)
     finally:
         store.shut()
 

@@ -11,9 +11,12 @@ import typer
 
 from experiments.design import design_from_json
 from experiments.domains import DOMAINS
+from experiments.participants.web.store import COLLECTION_FILE, Store
 from experiments.registration import registration, to_markdown
 from flows.errors import FlowError
 from flows.run import read_state
+from flows.state import RunState
+from traces.step import Trace
 
 
 def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
@@ -39,7 +42,23 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             study=state.config.name,
             question=state.config.question,
             source=state.config.participants.source,
+            asked=_began(folder, state, trace, name),
         )
+
+
+def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
+    """Whether somebody has begun to answer an experiment."""
+    if name in state.answers or name in state.collected:
+        return True
+    if any(batch.json().get("experiment") == name for batch in trace.inbox.stored()):
+        return True
+    if not (folder / COLLECTION_FILE).exists():
+        return False
+    store = Store(folder)
+    try:
+        return any(item["name"] == name and item["people"] for item in store.status())
+    finally:
+        store.shut()
 
 
 def preregister_command(

@@ -17,7 +17,7 @@ from experiments.errors import TrialsError
 from experiments.participants.answers import PersonAnswers
 from experiments.task import Design, Domain, Trials
 from traces.artifact import ArtifactStore
-from traces.digest import Digest
+from traces.digest import Digest, digest_of
 
 
 def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> None:
@@ -85,6 +85,11 @@ def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options:
 def put_answers(artifacts: ArtifactStore, answers: PersonAnswers, salt: str) -> Digest:
     """Store a person's answers with a salt that keeps their digest apart from that of equal answers."""
     return artifacts.put_json({"answers": answers.to_json(), "salt": salt})
+
+
+def name_of_answers(answers: PersonAnswers, salt: str) -> Digest:
+    """Digest under which `put_answers` stores a person's answers."""
+    return digest_of({"answers": answers.to_json(), "salt": salt})
 
 
 def get_answers(artifacts: ArtifactStore, digest: Digest) -> PersonAnswers:

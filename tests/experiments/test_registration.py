@@ -12,7 +12,7 @@ from traces.digest import digest_of
 THEORY = digest_of("a theory")
 
 
-def made(domain, n_options, source="web", **changes):
+def made(domain, n_options, source="web", asked=False, **changes):
     task = DOMAINS[domain]
     settings = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]} if domain == "multiattribute" else {}
     stimuli = task.candidates(settings, np.random.default_rng(1), 2)
@@ -22,7 +22,7 @@ def made(domain, n_options, source="web", **changes):
     assert n == n_options
     shares = np.broadcast_to(np.array([0.5, 0.25, 0.75])[:, None, None], (3, len(stimuli), n))
     arrays = {f"{THEORY}:proportions": shares[:, :, -1], f"{THEORY}:shares": shares}
-    about = {"record": "r" * 64, "study": "a study", "question": "Which?", "source": source}
+    about = {"record": "r" * 64, "study": "a study", "question": "Which?", "source": source, "asked": asked}
     return registration(plan, design, task, arrays, **about)
 
 
@@ -69,3 +69,12 @@ def test_the_page_has_a_row_for_every_trial_and_bars_in_names_do_not_break_it():
     assert len(rows) == 2
     assert all(row.endswith("| 0.50 (0.25 to 0.75) |") for row in rows)
     assert any(r"A \| theory" in line for line in lines)
+
+
+def test_a_text_written_after_people_were_asked_does_not_say_that_there_are_no_data():
+    value = made("multiattribute", 2, asked=True)
+    text = to_markdown(value)
+    assert "no data have been collected" not in text
+    assert "There are none." not in text
+    assert "nobody has been asked" not in text
+    assert text.count("after people were asked") == 3

@@ -17,10 +17,12 @@ from typer.testing import CliRunner
 
 from experiments.design import design_from_json
 from experiments.errors import TrialsError
-from experiments.participants.answers import pseudonym
-from experiments.participants.web.store import NoPlaceError, Store, collection_key
+from experiments.participants.answers import PersonAnswers, pseudonym
+from experiments.participants.table import put_answers
+from experiments.participants.web.store import KEY_FILE, NoPlaceError, Store, collection_key
 from experiments.participants.web.study import plan_of
 from experiments.record import AnswersArrived, CollectionClosed, Recruited, TrialsCollected
+from experiments.registration import to_markdown
 from flows.audit import audit
 from flows.collect import Waiting, waiting_in
 from flows.errors import FlowError
@@ -415,6 +417,10 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
     assert {item.record.consent for item in answers} == {texts["en"]}
     assert findings(folder)["people"] is False
     assert withdraw(folder, answers[0].record.person).n_sessions == 1
+    store = Store(folder)
+    with pytest.raises(NoPlaceError):  # a place that becomes free after the end is given to nobody
+        store.join("late", consent=texts["en"], language="en")
+    store.shut()
     assert isinstance(resume_run(folder, n_workers=1), Concluded)
     assert findings(folder)["withdrawn"]
 
@@ -510,3 +516,68 @@ def test_commands_export_withdraw_and_expire(copy: Path, tmp_path: Path) -> None
     checked = runner.invoke(app, ["audit", str(copy), "--no-recompute"])
     assert checked.exit_code == 0
     assert "withdrawn" in checked.output
+
+
+def test_answers_that_a_pass_stored_and_did_not_record_go_with_who_withdraws(asked: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "cut short"))
+    assert "nobody has been asked" in to_markdown(registration_of(folder))
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(2))))
+    assert "nobody has been asked" not in to_markdown(registration_of(folder))
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        batch = trace.inbox.pending()[0]
+        answers = PersonAnswers.from_json(batch.json())
+        stored = put_answers(trace.artifacts, answers, batch.salt)  # and the process was killed here
+        assert withdraw(folder, answers.person).n_batches == 1
+        assert not trace.artifacts.has(stored)
+
+
+def test_a_withdrawal_that_was_cut_short_is_told_by_the_audit_and_ended_by_the_next_pass(copy: Path) -> None:
+    with Trace.open(copy, RECORD_TYPES) as trace:
+        item = next(iter(trace.records(AnswersArrived)))
+        value = trace.artifacts.get(item.record.answers)
+    withdraw(copy, item.record.person)
+    with Trace.open(copy, RECORD_TYPES) as trace:
+        trace.artifacts.put(value)  # as if the process had been killed before it erased them
+    found = {finding.name: finding for finding in audit(copy, n_workers=1).findings}
+    assert not found["withdrawn"].passed
+    resume_run(copy, n_workers=1)
+    assert findings(copy)["withdrawn"]
+
+
+def test_a_withdrawal_of_somebody_whom_nobody_knows_is_refused(copy: Path) -> None:
+    Store(copy).shut()  # people on the page, none of whom is called so
+    with pytest.raises(FlowError, match="0 people"):
+        find_person(copy, "somebody else", "file")
+    (copy / KEY_FILE).unlink()
+    with pytest.raises(FlowError, match="no key of pseudonyms"):
+        find_person(copy, "person 4", "file")
+    assert not (copy / KEY_FILE).exists()
+
+
+def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_left(tmp_path: Path) -> None:
+    folder = tmp_path / "limits"
+    study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "answers_days": 30}})
+    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(3))))
+    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    import_answers(folder, answer_file(folder, tmp_path / "b.csv", ["person 3"], seed=2))
+    later = datetime.now(UTC) + timedelta(days=11)
+    expire(folder, later)
+    assert (folder / KEY_FILE).exists()
+    assert holdings(folder, later).experiments[0].n_waiting == 1
+    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    expire(folder, later)
+    assert not (folder / KEY_FILE).exists()
+    with pytest.raises(FlowError, match="told from those who answered before"):
+        import_answers(folder, tmp_path / "a.csv")
+    import_again = holdings(folder, later).experiments[0]
+    assert (import_again.n_waiting, import_again.statuses) == (0, {"completed": 4})
+
+
+def test_answers_that_no_pass_took_have_a_limit_too(tmp_path: Path) -> None:
+    folder = tmp_path / "limits"
+    study = small_study(**{**ELSEWHERE, "privacy": {"answers_days": 30}})
+    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(2))))
+    assert len(expire(folder, datetime.now(UTC) + timedelta(days=31))["answers"]) == 2
+    assert holdings(folder).experiments[0].n_waiting == 0
