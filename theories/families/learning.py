@@ -371,6 +371,7 @@ p = strength / xp.maximum(strength.sum(axis=-1), 1e-300)[..., None]
         {"doubt": log_uniform(0.02, 5.0, "reward", "uncertainty about an option that was never tried")},
         answers=("times_tried", "steps_since_start"),
         citation="Thompson (1933), Biometrika 25, 285-294; Gershman (2018), Cognition 173, 34-42.",
+        breaks=("last_choice",),  # whatever was picked is known better
         start=f'state["seen"] = {TABLE}',
         learn='state["seen"] = state["seen"] + picked',
     ),

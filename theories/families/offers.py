@@ -314,7 +314,7 @@ CHOICE = (
         "always choose the offer for which the evidence speaks, and any of the best when several are",
         """
         evidence = xp.where(kept > 0, evidence, -1e30)
-        best = kept * (evidence >= evidence.max(axis=-1)[..., None])
+        best = kept * (evidence >= evidence.max(axis=-1)[..., None] - 1e-9)
         p = best / best.sum(axis=-1)[..., None]
         """,
         {},
