@@ -30,7 +30,7 @@ KEPT = 4
 
 @task(name="revise")
 async def revise(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Recorded[SearchFinished]:
-    """Let the advocates of the loser and of the leader search for better theories."""
+    """Search for better theories: by composing, from the loser and the leader on, and in the answers themselves."""
     settings = run.config.theories
     run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
     lessons = run.state.library.recall(run.config.domain, diagnosis.record.location)
