@@ -143,6 +143,7 @@ def data_expire(
 
     In Python: `flows.people.expire(folder)`.
     """
+    from experiments.participants.prolific.ledger import LEDGER_FILE
     from flows.people import expire, holdings
     from flows.start import find_run
 
@@ -151,6 +152,12 @@ def data_expire(
     for kind in ("identifiers", "answers"):
         verb = "are past their limit" if dry_run else "were erased"
         Console().print(f"{kind} of {len(found.get(kind, ()))} people {verb}")
+    if (folder / LEDGER_FILE).exists():
+        Console().print(
+            f"{escape(str(folder / LEDGER_FILE))} keeps the recruitment service's identifiers, with times of day: "
+            "delete it yourself once everybody is paid.",
+            soft_wrap=True,
+        )
 
 
 def _list_people(run: str, runs: Path) -> None:

@@ -78,9 +78,12 @@ def publish(
     In Python: `Clerk.publish(confirm(plan, limit, typed_name=...))`.
     """
     from experiments.participants.prolific.plan import confirm
+    from flows.start import find_run
 
     with _at_work(run, runs, experiment) as clerk:
         planned = clerk.plan
+        if clerk.account.state in (None, "UNPUBLISHED"):
+            check_page(find_run(run, runs), planned)
         most = planned.settings.money(limit)
         _print_cost(planned)
         if yes_spend:
@@ -203,6 +206,40 @@ def rehearse(
     Console().print(table)
     if broken:
         raise typer.Exit(1)
+
+
+def check_page(folder: Path, planned: Plan) -> None:
+    """Refuse to send people to a page that does not wait for them.
+
+    Raises:
+        StudyError: No page is open for the experiment, its code is not the plan's, or it has fewer places.
+    """
+    from experiments.participants.web.store import COLLECTION_FILE, Store
+    from flows.errors import StudyError
+
+    found = None
+    if (folder / COLLECTION_FILE).exists():
+        store = Store(folder)
+        try:
+            found = store.opened(planned.name)
+        finally:
+            store.shut()
+    if found is None:
+        raise StudyError(
+            f"{folder} has no open page for the experiment {planned.name!r}; nobody is recruited before predictions "
+            "are frozen. `lakatos resume` freezes them and opens the page."
+        )
+    code = planned.codes["COMPLETED"]
+    if found.settings.completion_code != code:
+        raise StudyError(
+            f"people who complete would see the code {found.settings.completion_code or 'that each gets anew'!r}, and "
+            f"the plan waits for {code!r}; give the page and the plan the same completion_code."
+        )
+    if planned.settings.people > found.design.n_participants:
+        raise StudyError(
+            f"the plan asks for {planned.settings.people} people, and the page has places for "
+            f"{found.design.n_participants}; plan for so many."
+        )
 
 
 @contextmanager

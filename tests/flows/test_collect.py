@@ -513,6 +513,8 @@ def test_commands_export_withdraw_and_expire(copy: Path, tmp_path: Path) -> None
     nobody = runner.invoke(app, ["data", "withdraw", str(copy), "person 99", "--service", "file"])
     assert isinstance(nobody.exception, FlowError)
     assert "0 people" in runner.invoke(app, ["data", "expire", str(copy), "--dry-run"]).output
+    (copy / "prolific.sqlite").touch()
+    assert "delete it yourself" in runner.invoke(app, ["data", "expire", str(copy)]).output
     checked = runner.invoke(app, ["audit", str(copy), "--no-recompute"])
     assert checked.exit_code == 0
     assert "withdrawn" in checked.output

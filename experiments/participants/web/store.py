@@ -221,6 +221,14 @@ class Store:
         with self._lock:
             return self._current(preview=False) or self._current(preview=True)
 
+    def opened(self, name: str) -> Experiment | None:
+        """The experiment of this name, if it lets people in."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT key FROM experiment WHERE name = ? AND closed = 0", (name,)
+            ).fetchone()
+            return None if row is None else self._experiment(row["key"])
+
     # Sessions
 
     def is_of(self, session: Session, identifiers: Identifiers) -> bool:

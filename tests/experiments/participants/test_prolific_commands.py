@@ -2,15 +2,22 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments.domains import DOMAINS
 from experiments.participants.answers import PersonAnswers, pseudonym
 from experiments.participants.prolific.errors import BudgetError, PlanError
 from experiments.participants.prolific.ledger import LEDGER_FILE
 from experiments.participants.prolific.stand_in import TOKEN, World, serve
+from experiments.participants.web.source import WebParticipants
+from experiments.participants.web.study import PageSettings
+from experiments.task import Design
+from experiments.testing import preregister
 from flows.errors import StudyError
 from flows.prolific_commands import app
+from traces.digest import digest_of
 from traces.inbox import Inbox
 from traces.step import JOURNAL_FILE
 
@@ -31,11 +38,18 @@ completion_code = "PAGECODE"
 class Lab:
     """A run's folder, and the service."""
 
-    def __init__(self, folder, stand_in):
+    def __init__(self, folder, stand_in, page):
         self.run, self.stand_in = folder / "runs" / "r1", stand_in
         self.run.mkdir(parents=True)
         (self.run / JOURNAL_FILE).touch()
         (self.run / "collection.key").write_bytes(KEY)
+        if page is not None:
+            task = DOMAINS["risky"]
+            stimuli = task.candidates({}, np.random.default_rng(2), 4)
+            design = Design("pilot", stimuli, repetitions=1, n_participants=page.pop("people", 3))
+            settings = PageSettings(**{"completion_code": "PAGECODE", **page})
+            source = WebParticipants(self.run, domain=task, settings={}, page=settings)
+            source.recruit(preregister(design), design, digest_of("asked"))
         (folder / "plan.toml").write_text(SETTINGS)
         self.plan_file = str(folder / "plan.toml")
 
@@ -51,11 +65,34 @@ class Lab:
 
 
 @pytest.fixture
-def lab(tmp_path, monkeypatch):
+def page():
+    """Settings of the page that is open in the run; None where none is."""
+    return {}
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch, page):
     with serve(World(3, behaviours={"completes": 1.0})) as stand_in:
         monkeypatch.setenv("PROLIFIC_URL", stand_in.address)
         monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
-        yield Lab(tmp_path, stand_in)
+        yield Lab(tmp_path, stand_in, page)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (None, "no open page"),
+        ({"completion_code": "OTHER"}, "'OTHER'"),
+        ({"completion_code": ""}, "the same completion_code"),
+        ({"people": 2}, "places for 2"),
+    ],
+)
+def test_nobody_is_recruited_for_a_page_that_does_not_wait_for_them(lab, words):
+    lab("plan", lab.plan_file, lab.run)
+    done = lab("publish", lab.run, "--limit", "50", input="pilot\n")
+    assert isinstance(done.exception, StudyError)
+    assert words in str(done.exception)
+    assert lab.stand_in.world.asked["requests"] == 0
 
 
 def test_a_plan_is_printed_as_the_service_will_get_it_and_makes_nothing(lab):
