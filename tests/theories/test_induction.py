@@ -225,6 +225,50 @@ class TestTerms:
         (evaluated,) = values(longer.vocabulary, [longer.vocabulary.scores[row].code], some_trials(60, 0))
         np.testing.assert_allclose(evaluated, expected)
 
+    def test_what_an_option_is_worth_may_hang_on_a_property_of_it(self):
+        def rule(product):
+            return product[0] if product[1:].max() >= product[0] else product.min()
+
+        answers = read_answers(DOMAIN, [answer(by(rule), n_trials=60)])
+        longer = with_combinations(answers, gates(answers).take([]))
+        found = {score.words: row for row, score in enumerate(longer.vocabulary.scores)}
+        condition = "with being seconded in the rating on the most valid cue"
+        row = found[f"rating on the most valid cue ({condition}; otherwise the lowest rating)"]
+        expected = [[rule(product) for product in trial] for trial in some_trials(60, 0)["ratings"]]
+        np.testing.assert_allclose(longer.scores[row], expected)
+        (evaluated,) = values(longer.vocabulary, [longer.vocabulary.scores[row].code], some_trials(60, 0))
+        np.testing.assert_allclose(evaluated, expected)
+
+    def test_the_commonest_rating_is_the_higher_one_of_several(self):
+        ratings = np.array([[[0, 0, 2, 1], [2, 2, 1, 1]]])
+        stimuli = Stimuli(
+            {
+                "ratings": ratings,
+                "validities": np.array([[0.9, 0.8, 0.7, 0.6]]),
+                "rating_max": np.array([2.0]),
+            }
+        )
+        words = vocabulary("multiattribute", [stimuli])
+        codes = {score.words: score.code for score in words.scores}
+        found = values(words, [codes["commonest rating"], codes["number of cues that agree"]], stimuli)
+        np.testing.assert_array_equal(found, [[[0, 2]], [[2, 2]]])
+
+    def test_chances_can_be_taken_as_never_perhaps_and_surely(self):
+        stimuli = Stimuli(
+            {
+                "outcomes": np.array([[[10.0, 20.0, 0.0], [100.0, 4.0, 0.0]]]),
+                "probabilities": np.array([[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]]]),
+            }
+        )
+        words = vocabulary("risky", [stimuli])
+        codes = {score.words: score.code for score in words.scores}
+        wanted = (
+            "value with chances under 0.2 taken for never and above 0.8 for surely",
+            "probability of at least 0.25 of the largest amount of both",
+        )
+        found = values(words, [codes[name] for name in wanted], stimuli)
+        np.testing.assert_allclose(found, [[[15, 4]], [[0, 0.1]]])
+
     def test_terms_that_say_the_same_are_kept_once_and_the_cheapest(self):
         answers = read_answers(DOMAIN, [answer(by(np.sum))])
         for terms in (signs(leads(answers)), gates(answers)):

@@ -1,13 +1,14 @@
-"""Scores that weigh two others against each other, as far as they promise to explain something.
+"""Scores made of others, as far as they promise to explain something.
 
-All pairs of basic scores with some weights are thousands; those are kept that are best followed by everybody, by
-single people, or where some gate is open or closed.
+Two scores are weighed against each other, or an option is worth one number where it has some property and another
+where it has not. All of these are thousands; those are kept that are best followed by everybody, by single people, or
+where some gate is open or closed.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -23,19 +24,23 @@ N_OVERALL = 24
 N_REGION = 3
 N_PERSON = 2
 PRICE = 1.5
-"""Nats for the weight, beyond what the two scores cost."""
+"""Nats for the weight, or for the condition's place, beyond what the scores cost."""
 
 
 def with_combinations(answers: Answers, divisions: Terms) -> Answers:
-    """The answers with scores that weigh two basic scores, the promising ones, in their vocabulary.
+    """The answers with scores made of others, the promising ones, in their vocabulary.
 
     Args:
         answers: All.
         divisions: Gates by whose sides promise is judged, besides everybody and every person.
     """
-    scores, pairs, found = _combinations(answers)
+    made = (_weighed(answers), _conditional(answers))
+    scores = [score for own, _, _ in made for score in own]
     if not scores:
         return answers
+    numbers = np.cumsum([0, *(pairs.max(initial=-1) + 1 for _, pairs, _ in made)])
+    pairs = np.concatenate([own + first for (_, own, _), first in zip(made, numbers, strict=False)])
+    found = np.concatenate([own for _, _, own in made])
     signed = side(found[..., 1] - found[..., 0]).astype(np.float32)
     prices = np.array([score.price for score in scores])
     counts = answers.counts.astype(np.float32)
@@ -61,8 +66,8 @@ def with_combinations(answers: Answers, divisions: Terms) -> Answers:
     )
 
 
-def _combinations(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Array]:
-    """All of them, the number of each one's pair, and their values ``(n_combinations, n_trials, 2)``."""
+def _weighed(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Array]:
+    """All weighed pairs, the number of each one's pair, and their values ``(n_made, n_trials, 2)``."""
     rows = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic and "xp.arange" not in score.code]
     spreads = {row: float(np.std(answers.scores[row, :, 1] - answers.scores[row, :, 0])) for row in rows}
     scores: list[Score] = []
@@ -80,7 +85,28 @@ def _combinations(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Arra
             scores.append(Score(code, words, first.price + second.price + PRICE))
             pairs.append(2 * number + int(weight > 0))
             found.append(answers.scores[i] + weight * answers.scores[j])
-    return scores, np.array(pairs, dtype=np.intp), np.array(found)
+    return scores, np.array(pairs, dtype=np.intp), np.array(found).reshape(-1, *answers.scores.shape[1:])
+
+
+def _conditional(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Array]:
+    """As `_weighed`: one number where an option has a property, and another where it has not, by property."""
+    vocabulary = answers.vocabulary.scores
+    worths = [row for row, score in enumerate(vocabulary) if score.is_worth]
+    scores: list[Score] = []
+    pairs: list[int] = []
+    found: list[Array] = []
+    for row, condition in enumerate(vocabulary):
+        holds = answers.scores[row] > 0
+        if not condition.is_property or holds.all() or not holds.any():
+            continue
+        for one, other in permutations(worths, 2):
+            first, second = vocabulary[one], vocabulary[other]
+            words = f"{first.words} (with {condition.words}; otherwise the {second.words})"
+            code = f"xp.where({condition.code}, {first.code}, {second.code})"
+            scores.append(Score(code, words, first.price + second.price + condition.price + PRICE))
+            pairs.append(row)
+            found.append(np.where(holds, answers.scores[one], answers.scores[other]))
+    return scores, np.array(pairs, dtype=np.intp), np.array(found).reshape(-1, *answers.scores.shape[1:])
 
 
 def _best_of_pairs(score: Array, pairs: NDArray[np.intp], most: int) -> list[int]:

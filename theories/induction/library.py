@@ -37,6 +37,8 @@ class Score:
     """Nats that its choice costs: unusual scores must explain more."""
     is_basic: bool = False
     """Whether gates are made of it."""
+    is_worth: bool = False
+    """Whether it may be what an option is worth where a condition on the option holds."""
 
     @property
     def is_property(self) -> bool:
@@ -85,6 +87,11 @@ def cue(x, k):
     """Ratings on the cue of rank k, counted from 0; 0 where there are fewer cues."""
     return x[..., k] if k < x.shape[-1] else 0.0 * x[..., 0]
 '''
+OTHERS = '''
+def others(x, k, xp):
+    """Ratings on all cues but that of rank k; all of them where there is just one."""
+    return xp.concatenate([x[..., :k], x[..., k + 1 :]], axis=-1) if x.shape[-1] > 1 else x
+'''
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
@@ -128,7 +135,9 @@ def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         prelude += '\nx = x / trials["rating_max"][:, None, None]'
     n_cues = max(part.shape[-1] for part in ratings)
     return Vocabulary(
-        (LEAD, SIDE, BY_VALIDITY, CUE), prelude, tuple(_rated_scores(n_cues, [float(level) for level in levels]))
+        (LEAD, SIDE, BY_VALIDITY, CUE, OTHERS),
+        prelude,
+        tuple(_rated_scores(n_cues, [float(level) for level in levels])),
     )
 
 
@@ -199,8 +208,14 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
     yield Score(f"((x > {other}) / ({decay})).sum(axis=-1)", "rating on the least valid cue that differs", 2, True)
     yield Score(f"(x * {decay}).sum(axis=-1)", "total of the ratings, each cue counting half of the one before", 2)
     yield Score(f"(x / ({decay})).sum(axis=-1)", "total of the ratings, each cue counting twice the one before", 3)
-    yield Score("x.max(axis=-1)", "highest rating", 1.5, True)
-    yield Score("x.min(axis=-1)", "lowest rating", 1.5, True)
+    yield Score("x.max(axis=-1)", "highest rating", 1.5, True, True)
+    yield Score("x.min(axis=-1)", "lowest rating", 1.5, True, True)
+    yield Score("x.mean(axis=-1)", "mean rating", 1.5, False, True)
+    if middle:
+        alike = "(x[..., None] == x[..., None, :]).sum(axis=-1)"
+        commonest = f"({alike} + 1e-3 * x).argmax(axis=-1)[..., None]"
+        yield Score(f"xp.take_along_axis(x, {commonest}, axis=-1)[..., 0]", "commonest rating", 3, False, True)
+        yield Score(f"{alike}.max(axis=-1)", "number of cues that agree", 3, True)
     yield Score("x.max(axis=-1) - x.min(axis=-1)", "range of ratings", 2, True)
     yield Score("xp.round(x.var(axis=-1), 9)", "variance of the ratings", 2, True)
     yield Score("xp.abs(x - x.mean(axis=-1)[..., None]).sum(axis=-1)", "spread of the ratings", 3)
@@ -237,7 +252,13 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
             )
     for k in range(n_cues):
         name = f"{ORDINALS[k]} most valid cue" if k else "most valid cue"
-        yield Score(f"cue(x, {k})", f"rating on the {name}", 1 + 0.1 * k, True)
+        yield Score(f"cue(x, {k})", f"rating on the {name}", 1 + 0.1 * k, True, True)
+        if n_cues > 1:
+            others = f"others(x, {k}, xp)"
+            yield Score(f"{others}.max(axis=-1)", f"highest rating on other cues than the {name}", 3)
+            yield Score(f"{others}.max(axis=-1) >= cue(x, {k})", f"being seconded in the rating on the {name}", 4)
+            yield Score(f"{others}.min(axis=-1)", f"lowest rating on other cues than the {name}", 3)
+            yield Score(f"cue(x, {k}) >= {others}.mean(axis=-1)", f"being above the others on the {name}", 4)
         yield Score(f"x.sum(axis=-1) - cue(x, {k})", f"total without the {name}", 3)
         yield Score(f"x.sum(axis=-1) - 2 * cue(x, {k})", f"total with the {name} turned round", 3.5)
         yield Score(
@@ -369,7 +390,39 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
     for amount in amounts[1:]:
         words = f"probability of at least {amount:g}"
         items.append((f"(q * (x >= {amount:g})).sum(axis=-1)", words, 3, False))
-    scores = tuple(Score(code, words, price, basic) for code, words, price, basic in items)
+    items += [
+        (
+            f"(q * (x >= {share:g} * size[..., None])).sum(axis=-1)",
+            f"probability of at least {share:g} of the largest amount of both",
+            3,
+            False,
+        )
+        for share in (0.25, 0.5, 0.75)
+    ]
+    # Chances as never, perhaps and surely: Reyna & Brainerd (1995), Learning and Individual Differences 7(1).
+    items += [
+        (
+            f"(0.5 * (1.0 * (q >= {share:g}) + (q > {1 - share:g})) * x).sum(axis=-1)",
+            f"value with chances under {share:g} taken for never and above {1 - share:g} for surely",
+            3,
+            False,
+        )
+        for share in (0.1, 0.2, 0.3)
+    ]
+    # What a gamble may have or not: signs, and chances that count as small, even or large.
+    conditions = [("worst >= 0", "paying nothing less than 0"), ("worst > 0", "paying something for sure")]
+    for share in (0.1, 0.2, 0.5, 0.8, 0.9):
+        for code, words in (
+            ("(q * (x >= best[..., None])).sum(axis=-1)", "greatest amount"),
+            ("(q * (x <= worst[..., None])).sum(axis=-1)", "least amount"),
+            ("(q * (x > 0)).sum(axis=-1)", "a gain"),
+        ):
+            conditions.append((f"{code} >= {share:g}", f"a probability of {words} of at least {share:g}"))
+    worths = ("mean", "worst", "best")
+    scores = (
+        *(Score(code, words, price, basic, code in worths) for code, words, price, basic in items),
+        *(Score(code, words, 3.5) for code, words in conditions),
+    )
     return Vocabulary((LEAD, SIDE), prelude, scores)
 
 
