@@ -30,6 +30,7 @@ from flows.record import (
     TheoriesMapped,
     TruthCompared,
 )
+from flows.run import science
 from flows.state import RunState, advance
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
@@ -251,3 +252,16 @@ def test_a_rival_without_a_score_on_every_experiment_waits():
         admitted(A), admitted(B), collected("e"), collected("f"), scored(A, "e"), scored(A, "f"), scored(B, "e")
     )
     assert [line.theory for line in state.board().standings] == [A]
+
+
+def test_a_fault_of_the_page_can_be_mended_while_people_are_waited_for(tmp_path):
+    theory = tmp_path / "theories" / "score.py"
+    page = tmp_path / "experiments" / "participants" / "web" / "app.py"
+    for path in (theory, page):
+        path.parent.mkdir(parents=True)
+        path.write_text("a = 1\n")
+    before = science(tmp_path)
+    page.write_text("a = 2\n")
+    assert science(tmp_path) == before
+    theory.write_text("a = 2\n")
+    assert science(tmp_path) != before
