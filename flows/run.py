@@ -35,6 +35,8 @@ from traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
 ENGINE_VERSION = "0.1.0"
+ROOT = Path(__file__).resolve().parent.parent
+"""Folder of the packages."""
 
 
 class Run:
@@ -276,7 +278,7 @@ def begin(run: Run) -> Recorded[CampaignStarted]:
     return run.record(before.record, name="start")
 
 
-def science(root: Path = Path(__file__).resolve().parent.parent) -> Fingerprint:
+def science(root: Path = ROOT) -> Fingerprint:
     """Digest of the source files under ``root`` that decide what a step computes.
 
     The page and recruitment are not among them: what they did is a record, and a fault in them must be mended while
