@@ -158,13 +158,13 @@ def _errors(run: Run, name: Digest, sealed: _OnSealed | None) -> ErrorOnTrials:
 def _advantage(
     run: Run, leader: Digest, rivals: Sequence[Digest], sealed: Mapping[Digest, _OnSealed]
 ) -> tuple[Digest | None, Estimate | None, str, int]:
-    """The published rival that comes closest to the leader on the most trustworthy data there are, and by how much.
+    """The first rival that comes closest to the leader on the most trustworthy data there are, and by how much.
 
     The leader was chosen on the open data, frozen experiments among them, so there it counts how many theories it was
     chosen from. That it must beat every rival needs no correction: a false claim would have to be false for each.
     """
     if not rivals:
-        return None, None, "no published rival", 1
+        return None, None, "no first rival", 1
     n_compared = 1
     frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
     if sealed:
@@ -219,13 +219,13 @@ def _text(
     name = run.state.name(leader)
     parts = []
     if advantage is None or rival is None:
-        parts.append(f"{name} leads; there is no published rival to compare it with.")
+        parts.append(f"{name} leads; there is no first rival to compare it with.")
     else:
         low, high = advantage.interval_of_chosen(n_compared)
         chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
         how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}{chosen}; {basis})"
         claim = "predicts choices better than" if holds else "is not shown to predict choices better than"
-        parts.append(f"{name} {claim} {run.state.name(rival)}, the published rival that comes closest: {how}.")
+        parts.append(f"{name} {claim} {run.state.name(rival)}, the first rival that comes closest: {how}.")
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"

@@ -86,7 +86,7 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
 
 
 def leading_rivals(run: Run) -> list[Digest]:
-    """The best theories that differ in what they predict, and the best published one among them."""
+    """The best theories that differ in what they predict, and the best first rival among them."""
     most = run.config.theories.rivals
     board = run.state.board()
     if not board.standings:

@@ -216,12 +216,12 @@ class Concluded(Record):
     leader: Digest
     runner_up: Digest | None
     holds: bool
-    """Whether the leader is ahead of every published rival, beyond its interval, on data that it was not fitted to."""
+    """Whether the leader is ahead of every first rival, beyond its interval, on data that it was not fitted to."""
     text: str
     """In plain words, with the uncertainty."""
     stop: str
     advantage: float | None
-    """Over the published theory that comes closest, nats per choice, on ``basis``."""
+    """Over the first rival that comes closest, nats per choice, on ``basis``."""
     advantage_error: float | None
     interval: tuple[float, float] | None
     """95% interval of the advantage; wider where the leader was chosen among several on the same data."""
