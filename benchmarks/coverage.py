@@ -14,11 +14,10 @@ that never get there are counted as one experiment more than they had. Shares ar
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
@@ -151,24 +151,16 @@ def main() -> None:
     options.add_argument("--shares", nargs="*", type=float, default=list(SHARES))
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    done = json.loads(chosen.out.read_text())["cells"] if chosen.out.exists() else []
-    have = {(item["domain"], item["rule"], item["random_share"], item["seed"]) for item in done}
-    todo = [
+    wanted = [
         (domain, rule, share, seed)
         for seed in range(1, chosen.seeds + 1)
         for domain in chosen.domains
         for rule in HIDDEN[domain]
         for share in chosen.shares
-        if (domain, rule, share, seed) not in have
     ]
-    with ProcessPoolExecutor(chosen.workers) as pool:
-        for future in as_completed([pool.submit(cell, *item) for item in todo]):
-            done.append(future.result())
-            print(done[-1], flush=True)
-            done.sort(key=lambda item: (item["domain"], item["rule"], item["random_share"], item["seed"]))
-            chosen.out.parent.mkdir(parents=True, exist_ok=True)
-            chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
-    print(table(done))
+    fields = ("domain", "rule", "random_share", "seed")
+    order = itemgetter(*fields)
+    print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
 
 
 if __name__ == "__main__":

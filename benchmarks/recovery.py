@@ -14,11 +14,10 @@ tasks and sample sizes differ, so they are an orientation, not a paired comparis
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from operator import itemgetter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from flows.config import CampaignConfig, load_study  # noqa: E402
 from flows.run import read_state  # noqa: E402
@@ -100,23 +100,10 @@ def main() -> None:
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    done = json.loads(chosen.out.read_text())["cells"] if chosen.out.exists() else []
-    have = {(c["rule"], c["noise"], c["seed"]) for c in done}
-    todo = [
-        (rule, noise, seed)
-        for seed in range(1, chosen.seeds + 1)
-        for noise in NOISE
-        for rule in RULES
-        if (rule, noise, seed) not in have
-    ]
-    with ProcessPoolExecutor(chosen.workers) as pool:
-        for future in as_completed([pool.submit(cell, *item) for item in todo]):
-            done.append(future.result())
-            print(done[-1], flush=True)
-            done.sort(key=lambda c: (c["rule"], c["noise"], c["seed"]))
-            chosen.out.parent.mkdir(parents=True, exist_ok=True)
-            chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
-    print(table(done))
+    wanted = [(rule, noise, seed) for seed in range(1, chosen.seeds + 1) for noise in NOISE for rule in RULES]
+    fields = ("rule", "noise", "seed")
+    order = itemgetter(*fields)
+    print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
 
 
 if __name__ == "__main__":

@@ -18,11 +18,9 @@ orientation: its tasks and sample sizes differ.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import blind_rules, outside_rules  # noqa: E402
 from benchmarks.theories.rule import Rule  # noqa: E402
@@ -262,17 +261,17 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
     names = [name for item in chosen.rules for name in SETS.get(item, (item,))]
-    done = json.loads(chosen.out.read_text())["cells"] if chosen.out.exists() else []
-    have = {(item["rule"], item["seed"]) for item in done}
-    todo = [(name, seed) for seed in range(1, chosen.seeds + 1) for name in names if (name, seed) not in have]
-    with ProcessPoolExecutor(chosen.workers) as pool:
-        for future in as_completed([pool.submit(cell, *item) for item in todo]):
-            done.append(future.result())
-            print(done[-1], flush=True)
-            done.sort(key=lambda item: (list(ALL).index(item["rule"]), item["seed"]))
-            chosen.out.parent.mkdir(parents=True, exist_ok=True)
-            chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
-    print(table(done))
+    wanted = [(name, seed) for seed in range(1, chosen.seeds + 1) for name in names]
+    places = {name: place for place, name in enumerate(ALL)}
+    cells = complete(
+        chosen.out,
+        cell,
+        wanted,
+        ("rule", "seed"),
+        chosen.workers,
+        order=lambda item: (places[item["rule"]], item["seed"]),
+    )
+    print(table(cells))
 
 
 if __name__ == "__main__":

@@ -13,11 +13,10 @@ experiment as `SELECTIONS` says, drawn by lot.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from experiments.archives import ARCHIVES  # noqa: E402
 from experiments.archives.fetch import load_archive  # noqa: E402
@@ -189,17 +189,10 @@ def main() -> None:
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    done = json.loads(chosen.out.read_text())["cells"] if chosen.out.exists() else []
-    have = {(item["selection"], item["by"], item["theory"]) for item in done}
-    todo = [item for item in plan(chosen.selections, chosen.searches) if item not in have]
-    with ProcessPoolExecutor(chosen.workers) as pool:
-        for future in as_completed([pool.submit(cell, *item, chosen.data) for item in todo]):
-            done.append(future.result())
-            print(done[-1], flush=True)
-            done.sort(key=lambda item: (item["selection"], item["by"], item["theory"]))
-            chosen.out.parent.mkdir(parents=True, exist_ok=True)
-            chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
-    print(table(done))
+    wanted = plan(chosen.selections, chosen.searches)
+    fields = ("selection", "by", "theory")
+    order = itemgetter(*fields)
+    print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order, extra=(chosen.data,))))
 
 
 if __name__ == "__main__":

@@ -15,11 +15,10 @@ written (see `benchmarks.theories.hidden_rules`).
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.cells import complete  # noqa: E402
 from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen  # noqa: E402
 from experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
 from experiments.task import Stimuli, Trials  # noqa: E402
@@ -295,24 +294,15 @@ def main() -> None:
     options.add_argument("--rules", nargs="*", default=list(RULES))
     options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "rules.json")
     chosen = options.parse_args()
-    done = json.loads(chosen.out.read_text())["cells"] if chosen.out.exists() else []
-    have = {(c["rule"], c["space"], c["noise"], c["seed"]) for c in done}
-    todo = [
+    wanted = [
         (name, space, noise, seed)
         for seed in range(1, chosen.seeds + 1)
         for noise in chosen.noise
         for space in chosen.spaces
         for name in chosen.rules
-        if (name, space, noise, seed) not in have
     ]
-    with ProcessPoolExecutor(chosen.workers) as pool:
-        for future in as_completed([pool.submit(cell, *item) for item in todo]):
-            done.append(future.result())
-            print(done[-1], flush=True)
-            done.sort(key=lambda c: (c["space"], c["noise"], c["rule"], c["seed"]))
-            chosen.out.parent.mkdir(parents=True, exist_ok=True)
-            chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
-    print(table(done))
+    fields, order = ("rule", "space", "noise", "seed"), itemgetter("space", "noise", "rule", "seed")
+    print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
 
 
 if __name__ == "__main__":

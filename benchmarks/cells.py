@@ -1,0 +1,45 @@
+"""Benchmarks made of many cells: run what is missing, write every result as it comes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from benchmarks.provenance import provenance
+
+
+def complete(
+    out: Path,
+    cell: Callable[..., dict[str, Any]],
+    wanted: Iterable[tuple[Any, ...]],
+    fields: Sequence[str],
+    n_workers: int,
+    *,
+    order: Callable[[dict[str, Any]], Any],
+    extra: Sequence[Any] = (),
+) -> list[dict[str, Any]]:
+    """The cells that ``out`` holds and those of ``wanted`` that it lacks, computed side by side.
+
+    Args:
+        out: JSON file of the benchmark; made where it is not there, written after every cell.
+        cell: Computes one from its identity and ``extra``.
+        wanted: Identities.
+        fields: What a cell calls the parts of its identity.
+        n_workers: Processes.
+        order: Of the cells in the file.
+        extra: Further arguments, the same for all.
+    """
+    done: list[dict[str, Any]] = json.loads(out.read_text())["cells"] if out.exists() else []
+    have = {tuple(item[name] for name in fields) for item in done}
+    todo = [item for item in wanted if item not in have]
+    with ProcessPoolExecutor(n_workers) as pool:
+        for future in as_completed([pool.submit(cell, *item, *extra) for item in todo]):
+            done.append(future.result())
+            print(done[-1], flush=True)
+            done.sort(key=order)
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
+    return done
