@@ -135,7 +135,7 @@ async def collect(
     def take(context: StepContext) -> TrialsCollected:
         parts = _arrived(run, name)
         if not parts:  # the inbox was lost: the source gives the same answers to the same key again
-            deliver(run, plan.record, _key(run, asked))
+            deliver(run, plan.record, key_of(run.trace, asked))
             parts = _arrived(run, name)
         if len(parts) != 1:
             raise SourceError(
@@ -169,7 +169,7 @@ async def collect_people(
     tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
     closed = next((item for item in run.trace.records(CollectionClosed) if item.record.experiment == name), None)
     if not tables and closed is None:
-        deliver(run, plan.record, _key(run, asked))
+        deliver(run, plan.record, key_of(run.trace, asked))
     take_answers(run)
     people = answers_of(run.trace, name)
     for item in people:
@@ -188,7 +188,7 @@ async def collect_people(
             return waiting
     if closed is not None:
         run.recall(closed)
-        run.source.close(Recruitment(_key(run, asked), name, design.n_participants))
+        run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
         asked_people = {item.digest for item in before_stop(run, closed.record, people)}
         kept = [item for item in kept if item.digest in asked_people]
     if len(kept) < 2:
@@ -206,7 +206,7 @@ async def collect_people(
 
     found = await run.step("collect", take, returns=TrialsCollected, inputs=inputs, position=position)
     # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
-    run.source.close(Recruitment(_key(run, asked), name, design.n_participants))
+    run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
     return found
 
 
@@ -265,13 +265,13 @@ def erased(trace: Trace) -> set[Digest]:
     return {item.record.target for item in trace.records(Tombstone)}
 
 
-def answers_of(trace: Trace, experiment: str) -> list[Recorded[AnswersArrived]]:
-    """Answers to an experiment that were not withdrawn, in the order of their arrival."""
+def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]]:
+    """Answers to these experiments that were not withdrawn, in the order of their arrival."""
     gone = erased(trace)
     return [
         item
         for item in trace.records(AnswersArrived)
-        if item.record.experiment == experiment and item.digest not in gone
+        if item.record.experiment in experiments and item.digest not in gone
     ]
 
 
@@ -363,7 +363,9 @@ def record_consent(run: Run, asked: Recorded[Recruited], design: Design) -> None
     if not isinstance(run.source, WebParticipants):
         return
     source = run.source
-    experiment = Experiment(_key(run, asked), source.domain.name, design, source.seed, source.page, source.texts)
+    experiment = Experiment(
+        key_of(run.trace, asked), source.domain.name, design, source.seed, source.page, source.texts
+    )
     for language in sorted(source.texts):
         lines = consent_of(experiment, language)
         run.record(
@@ -423,7 +425,7 @@ def _kept(
     """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
     name = plan.record.experiment
     before = [known for known in run.state.recruited if known != name]
-    earlier = {item.record.person for known in before for item in answers_of(run.trace, known)}
+    earlier = {item.record.person for item in answers_of(run.trace, *before)}
     answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
     found = exclude(answers, run.config.exclusions.rules, earlier)
     for exclusion in found:
@@ -464,9 +466,9 @@ def _design(run: Run, plan: Preregistration) -> Design:
     return design_from_json(run.trace.artifacts.get_json(plan.design))
 
 
-def _key(run: Run, asked: Recorded[Recruited]) -> Digest:
+def key_of(trace: Trace, asked: Recorded[Recruited]) -> Digest:
     """Of the step that asked."""
-    event = run.trace.journal.find_record(asked.digest)
+    event = trace.journal.find_record(asked.digest)
     assert event is not None
     return event.key
 

@@ -20,9 +20,9 @@ from experiments.participants.answers import PersonAnswers, pseudonym
 from experiments.participants.file import read_answers, read_table, stimulus_columns
 from experiments.participants.table import get_answers, name_of_answers
 from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store, collection_key
-from experiments.record import AnswersArrived, PersonWithdrawn, Recruited
+from experiments.record import AnswersArrived, PersonWithdrawn
 from experiments.task import Design, Domain
-from flows.collect import erased
+from flows.collect import erased, key_of
 from flows.config import CampaignConfig
 from flows.errors import FlowError
 from flows.record import RECORD_TYPES
@@ -68,7 +68,7 @@ def import_answers(folder: Path, file: Path) -> Imported:
                 'study with participants.source = "file".'
             )
         designs = _designs(trace, state)
-        keys = {item.record.experiment: _key(trace, item) for item in state.recruited.values()}
+        keys = {item.record.experiment: key_of(trace, item) for item in state.recruited.values()}
         before = len(trace.inbox.stored())
         if not (folder / KEY_FILE).exists() and (before or any(trace.records(AnswersArrived))):
             raise FlowError(
@@ -345,12 +345,6 @@ def _designs(trace: Trace, state: RunState) -> dict[str, Design]:
     """Designs of the experiments that people were asked for."""
     plans = {name: state.preregistrations[name].record for name in state.recruited}
     return {name: design_from_json(trace.artifacts.get_json(plan.design)) for name, plan in plans.items()}
-
-
-def _key(trace: Trace, asked: Recorded[Recruited]) -> str:
-    event = trace.journal.find_record(asked.digest)
-    assert event is not None
-    return event.key
 
 
 def _exports(folder: Path) -> list[str]:

@@ -103,7 +103,10 @@ class Laboratory:
         """`evidence` of several theories."""
 
         def one(theory: Theory) -> list[Evidence]:
-            return self._ask(theory, trials, n_draws)
+            found = self._ask(theory, trials, n_draws)
+            if len(trials) == 1:  # walked together, answers could differ in the last bit
+                self._keep(theory, trials[0], n_draws, found[0].condensed())
+            return found
 
         return self._map(one, theories)
 
@@ -121,20 +124,21 @@ class Laboratory:
             walks = theory.learns or self.domain.sequential
             for batch in [{key: item} for key, item in missing.items()] if walks else [missing] if missing else []:
                 answers = self._ask(theory, list(batch.values()), n_draws)
-                found |= {key: item.condensed() for key, item in zip(batch, answers, strict=True)}
-            with self._guard:
-                self._kept.update({key: found[key] for key in missing if found[key].n_bytes <= KEPT_BYTES})
+                for (key, item), answer in zip(batch.items(), answers, strict=True):
+                    found[key] = answer.condensed()
+                    self._keep(theory, item, n_draws, found[key])
             return [found[key] for key in keys]
 
         return self._map(one, theories)
 
     def _ask(self, theory: Theory, trials: Sequence[Trials], n_draws: int) -> list[Evidence]:
         with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
-            found = view.evidence(theory.population(n_draws), trials)
-        if len(found) == 1 and found[0].n_bytes <= KEPT_BYTES:
+            return view.evidence(theory.population(n_draws), trials)
+
+    def _keep(self, theory: Theory, trials: Trials, n_draws: int, condensed: Evidence) -> None:
+        if condensed.n_bytes <= KEPT_BYTES:
             with self._guard:
-                self._kept[theory.digest, trials[0].digest, n_draws] = found[0].condensed()
-        return found
+                self._kept[theory.digest, trials.digest, n_draws] = condensed
 
     def proportions(self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True) -> Array:
         """Choice proportions of the declared population, ``(n_trials, n_options)``, however many trials there are."""

@@ -27,11 +27,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from experiments.design import design_to_json
-from experiments.errors import SourceError, TrialsError
+from experiments.errors import TrialsError
 from experiments.participants.answers import STATUSES, PersonAnswers
-from experiments.participants.source import Recruitment, offers_to_new_people
+from experiments.participants.source import Recruitment, check_new_people, offers_to_new_people
 from experiments.participants.table import check_answers, domain_feedback
-from experiments.preregistration import Preregistration, check_preregistered
+from experiments.preregistration import Preregistration
 from experiments.task import Design, Domain, Offer, Stimuli
 from traces.artifact import write_whole
 from traces.digest import Digest, canonical_json
@@ -62,12 +62,7 @@ class FileParticipants:
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Write down what to ask, as a table and as JSON; see `ParticipantSource`."""
-        check_preregistered(preregistration, design)
-        if design.archive:
-            raise SourceError(f"{design.name}: people elsewhere have no answers from the archive {design.archive!r}.")
-        if design.n_participants < 1:
-            raise SourceError(f"{design.name} asks for {design.n_participants} participants; ask for at least 1.")
-        self.domain.check(design.stimuli)
+        check_new_people(preregistration, design, self.domain, "people elsewhere")
         place = self.folder / ASKED_FOLDER / design.name.replace("/", "_")
         write_whole(place.with_name(f"{place.name}.json"), canonical_json(design_to_json(design)) + b"\n")
         write_whole(place.with_name(f"{place.name}.csv"), asked_table(design, self.domain).encode())

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from experiments.preregistration import Preregistration
+from experiments.errors import SourceError
+from experiments.preregistration import Preregistration, check_preregistered
 from experiments.task import Design, Domain, Offer, with_random_sides
 from traces.digest import Digest, digest_of
 
@@ -65,6 +66,22 @@ class ParticipantSource(Protocol):
 def rng_of(seed: int, *names: str) -> np.random.Generator:
     """A generator that depends on the seed and the names alone."""
     return np.random.default_rng(int(digest_of({"seed": seed, "names": list(names)}), 16))
+
+
+def check_new_people(preregistration: Preregistration, design: Design, domain: Domain, who: str) -> None:
+    """Refuse what ``who``, people who have not been asked yet, cannot be asked.
+
+    Raises:
+        PreregistrationError: ``preregistration`` is missing or freezes another design.
+        SourceError: The design wants an archive, or nobody.
+        StimuliError: The domain does not allow a trial.
+    """
+    check_preregistered(preregistration, design)
+    if design.archive:
+        raise SourceError(f"{design.name}: {who} have no answers from the archive {design.archive!r}.")
+    if design.n_participants < 1:
+        raise SourceError(f"{design.name} asks for {design.n_participants} participants; ask for at least 1.")
+    domain.check(design.stimuli)
 
 
 def offers_to_new_people(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from experiments.errors import SourceError
-from experiments.participants.source import Recruitment, offers_to_new_people
+from experiments.participants.source import Recruitment, check_new_people, offers_to_new_people
 from experiments.participants.web.store import Store
 from experiments.participants.web.study import Experiment, PageSettings
 from experiments.participants.web.texts import Texts, texts_for
-from experiments.preregistration import Preregistration, check_preregistered
+from experiments.preregistration import Preregistration
 from experiments.task import Design, Domain, Offer
 from traces.digest import Digest
 
@@ -61,12 +61,7 @@ class WebParticipants:
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Open the experiment on the page; see `ParticipantSource`."""
-        check_preregistered(preregistration, design)
-        if design.archive:
-            raise SourceError(f"{design.name}: people on the page have no answers from the archive {design.archive!r}.")
-        if design.n_participants < 1:
-            raise SourceError(f"{design.name} asks for {design.n_participants} participants; ask for at least 1.")
-        self.domain.check(design.stimuli)
+        check_new_people(preregistration, design, self.domain, "people on the page")
         store = Store(self.folder)
         try:
             store.register(Experiment(key, self.domain.name, design, self.seed, self.page, self.texts))
