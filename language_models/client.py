@@ -1,39 +1,123 @@
-"""What the laboratory asks of a language model: messages in, a completion out.
+"""What the laboratory asks of a language model: a request in, a completion out.
 
-Only the shape is fixed here. No role uses a model yet: the grammar advocate, the rule judge and the deterministic
-arbiter need none. `clients/scripted.py` answers from a list and stands for a model wherever one is optional.
+A request holds everything that decides an answer, so that its digest names it; a completion holds everything that came
+back. Clients (`language_models/clients/`) are thin: retries, budgets, recording and structured output are wrapped
+around any of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
 
 
-@dataclass(frozen=True)
-class Message:
+class Part(BaseModel):
+    """Frozen, and refuses fields that it does not know; NaN and infinities are kept to be refused by the trace."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class ToolCall(Part):
+    """A tool that the model wants called; the arguments are untrusted text."""
+
+    call_id: str
+    name: str
+    arguments: str
+    """JSON as the model wrote it, not parsed."""
+
+
+class Message(Part):
     """One turn of a conversation."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Of an assistant's turn."""
+    call_id: str | None = None
+    """Which call a tool's turn answers."""
 
 
-@dataclass(frozen=True)
-class Completion:
+class ToolOffer(Part):
+    """A tool as it is described to the model."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON schema of the arguments."""
+
+
+class Sampling(Part):
+    """How tokens are drawn."""
+
+    temperature: float = 0.7
+    top_p: float = 1.0
+    max_tokens: int = 2048
+    stop: tuple[str, ...] = ()
+
+
+class Request(Part):
+    """All that decides an answer."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling = Sampling()
+    seed: int = 0
+    answer_schema: dict[str, Any] | None = None
+    """JSON schema that the server is to enforce on the content."""
+    tools: tuple[ToolOffer, ...] = ()
+    tool_choice: Literal["auto", "none", "required"] = "auto"
+    n_log_probabilities: int = 0
+    """Most likely tokens to report at each place; 0 asks for none."""
+
+
+class Usage(Part):
+    """Tokens that a call took."""
+
+    n_prompt_tokens: int = 0
+    n_cached_tokens: int = 0
+    """Of the prompt, those that the server had cached."""
+    n_completion_tokens: int = 0
+
+
+class TokenLogProbability(Part):
+    """A token of the answer, in nats."""
+
+    token: str
+    log_probability: float
+    alternatives: tuple[tuple[str, float], ...] = ()
+
+
+class Completion(Part):
     """What a model answered."""
 
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str
+    """As the server says: "stop", "length", "tool_calls", "content_filter", ..."""
+    refusal: str = ""
     model_name: str
-    n_prompt_tokens: int
-    n_completion_tokens: int
+    """As the server names it."""
+    server: str = ""
+    """Version or fingerprint of the server, where it tells."""
+    usage: Usage = Usage()
+    log_probabilities: tuple[TokenLogProbability, ...] = ()
+    latency_s: float = 0.0
 
 
 class LanguageModel(Protocol):
     """Anything that completes a conversation."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As the study names it."""
 
-    async def complete(self, messages: Sequence[Message], *, seed: int, max_tokens: int) -> Completion:
-        """Answer; raises `LanguageModelError` when there is no answer."""
+    @property
+    def version(self) -> str:
+        """Digest of all that can change its answers: model, revision, server, decoding defaults."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer once.
+
+        Raises:
+            LanguageModelError: There is no answer; its subclasses say whether trying again can help.
+        """

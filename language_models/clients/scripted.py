@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from language_models.client import Completion, Message
+from language_models.client import Completion, Request, Usage
 from language_models.errors import ScriptExhaustedError
+from traces.digest import digest_of
 
 
 class ScriptedModel:
@@ -13,11 +14,17 @@ class ScriptedModel:
 
     name = "scripted"
 
-    def __init__(self, answers: Sequence[str]) -> None:
-        self._answers: Iterator[str] = iter(answers)
+    def __init__(self, answers: Sequence[str | Completion]) -> None:
+        self._script = [self._completion(answer) for answer in answers]
+        self._answers: Iterator[Completion] = iter(self._script)
         self._n_given = 0
 
-    async def complete(self, messages: Sequence[Message], *, seed: int, max_tokens: int) -> Completion:
+    @property
+    def version(self) -> str:
+        """Digest of the whole script."""
+        return digest_of([item.model_dump(mode="json") for item in self._script])
+
+    async def complete(self, request: Request) -> Completion:
         """Return the next answer; cut to ``max_tokens`` words, with ``finish_reason`` "length" then."""
         answer = next(self._answers, None)
         if answer is None:
@@ -25,9 +32,16 @@ class ScriptedModel:
                 f"the script has {self._n_given} answers and was asked for one more; add answers or ask less."
             )
         self._n_given += 1
-        words = answer.split(" ")
-        n_prompt = sum(len(message.content.split(" ")) for message in messages)
-        kept = words[:max_tokens]
-        return Completion(
-            " ".join(kept), "stop" if len(kept) == len(words) else "length", self.name, n_prompt, len(kept)
+        words, n_words = answer.content.split(" "), request.sampling.max_tokens
+        n_prompt = sum(len(message.content.split(" ")) for message in request.messages)
+        usage = Usage(n_prompt_tokens=n_prompt, n_completion_tokens=min(len(words), n_words))
+        if len(words) <= n_words:
+            return answer.model_copy(update={"usage": usage})
+        return answer.model_copy(
+            update={"content": " ".join(words[:n_words]), "finish_reason": "length", "usage": usage}
         )
+
+    def _completion(self, answer: str | Completion) -> Completion:
+        if isinstance(answer, Completion):
+            return answer
+        return Completion(content=answer, finish_reason="stop", model_name=self.name)

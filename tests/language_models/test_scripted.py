@@ -6,16 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_models.client import Completion, Message
+from language_models.client import Completion, Message, Request, Sampling, Usage
 from language_models.clients import CLIENTS
 from language_models.clients.scripted import ScriptedModel
 from language_models.errors import LanguageModelError, ScriptExhaustedError
 
-QUESTION = [Message("system", "be brief"), Message("user", "what is it called")]
+QUESTION = (
+    Message(role="system", content="be brief"),
+    Message(role="user", content="what is it called"),
+)
 
 
 def ask(model, *, max_tokens=100, seed=0) -> Completion:
-    return asyncio.run(model.complete(QUESTION, seed=seed, max_tokens=max_tokens))
+    request = Request(messages=QUESTION, seed=seed, sampling=Sampling(max_tokens=max_tokens))
+    return asyncio.run(model.complete(request))
 
 
 @given(st.lists(st.text(), max_size=5))
@@ -26,12 +30,17 @@ def test_answers_come_in_order_whatever_the_seed(answers):
 
 def test_counts_words_of_question_and_answer():
     found = ask(ScriptedModel(["one two three"]))
-    assert found == Completion("one two three", "stop", "scripted", n_prompt_tokens=6, n_completion_tokens=3)
+    assert found == Completion(
+        content="one two three",
+        finish_reason="stop",
+        model_name="scripted",
+        usage=Usage(n_prompt_tokens=6, n_completion_tokens=3),
+    )
 
 
 def test_a_long_answer_is_cut_and_says_so():
     found = ask(ScriptedModel(["one two three"]), max_tokens=2)
-    assert (found.content, found.finish_reason, found.n_completion_tokens) == ("one two", "length", 2)
+    assert (found.content, found.finish_reason, found.usage.n_completion_tokens) == ("one two", "length", 2)
 
 
 def test_an_answer_of_just_the_length_is_not_cut():
