@@ -5,7 +5,8 @@
 
 For each domain simulated people follow a published theory that is not among the first rivals, or a rule that is in no
 family. Campaigns differ in the share of trials that are drawn at random instead of being chosen for their information:
-none, a quarter, half, or all; everything else, seeds included, is the same. After each experiment's cycle the mean
+none, a quarter, half, or all; everything else, seeds included, is the same. In learning a design is one schedule: the
+most informative of many, or the first one drawn. After each experiment's cycle the mean
 squared error of the leader's choice proportions against the rule is taken on a sample of the space, declared lapses set
 to 0. A rule counts as recovered from the first experiment from which on the error stays below `RECOVERED`; campaigns
 that never get there are counted as one experiment more than they had. Shares are compared within rule and seed.
@@ -47,6 +48,7 @@ HIDDEN = {
     "multiattribute": ("diminishing_returns", "veto"),
     "risky": ("transfer_of_attention", "safe unless much better"),
     "intertemporal": ("trade_off", "not beyond a month"),
+    "learning": ("forgetting", "two losses"),
 }
 """A published theory and a rule of no family."""
 
@@ -63,13 +65,14 @@ def study(domain: str, rule: str, share: float, seed: int) -> CampaignConfig:
             "domain": domain,
             "seed": seed,
             "space": space or SPACES[domain],
-            "theories": {"seeds": SEEDS[domain], "candidates": 40, "draws": 256},
+            "theories": {"seeds": SEEDS[domain], "candidates": 24, "draws": 128},
             "design": {
-                "trials": 16,
+                "trials": 12,
                 "participants": 20,
                 "candidates": 600,
                 "refused": "cover",
                 "random_share": share,
+                **({"schedules": 1} if domain == "learning" and share else {}),
             },
             "participants": {"source": "simulated", **people},
             "stop": {"cycles": N_EXPERIMENTS, "least_cycles": N_EXPERIMENTS},
@@ -157,6 +160,7 @@ def main() -> None:
         for domain in chosen.domains
         for rule in HIDDEN[domain]
         for share in chosen.shares
+        if domain != "learning" or share in (0, 1)
     ]
     fields = ("domain", "rule", "random_share", "seed")
     order = itemgetter(*fields)

@@ -1,7 +1,23 @@
 """Errors of language models.
 
 LanguageModelError
-└── ScriptExhaustedError  a scripted model was asked more often than it has answers
+├── ScriptExhaustedError       a scripted model was asked more often than it has answers
+├── UnknownExchangeError       a player was asked something that was not recorded
+├── ExchangeFileError          a file of recorded exchanges cannot be read or written
+├── ModelSettingsError         the settings of a model cannot work
+├── TransientError             asking again can help
+│   ├── UnreachableError       no connection, or it broke
+│   ├── SlowServerError        no answer within the time allowed
+│   ├── RateLimitedError       asked too often (429)
+│   └── ServerFailedError      the server failed (408, 409, 5xx), or its answer is not the protocol's
+├── RequestRefusedError        asking again gives the same
+│   ├── KeyRefusedError        no key, or the wrong one (401, 403)
+│   ├── ModelAbsentError       the server has no such model (404)
+│   ├── ContextTooLongError    prompt and answer do not fit the context
+│   ├── SchemaRefusedError     the server cannot enforce the schema
+│   └── QuotaExhaustedError    the account has no money left
+├── BudgetExhaustedError       the run's budget does not cover the next call
+└── StepCreditError            the tokens of two models do not line up
 """
 
 
@@ -11,3 +27,83 @@ class LanguageModelError(Exception):
 
 class ScriptExhaustedError(LanguageModelError):
     """A scripted model was asked more often than it has answers."""
+
+
+class UnknownExchangeError(LanguageModelError):
+    """A player was asked something that was not recorded."""
+
+
+class ExchangeFileError(LanguageModelError):
+    """A file of recorded exchanges cannot be read or written."""
+
+
+class ModelSettingsError(LanguageModelError):
+    """The settings of a model cannot work."""
+
+
+class TransientError(LanguageModelError):
+    """Asking again can help."""
+
+    may_have_cost = False
+    """Whether the server may have worked, and charged, although no answer arrived."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        """How long the server asks to wait; None if it does not say."""
+
+
+class UnreachableError(TransientError):
+    """No connection, or it broke."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None, may_have_cost: bool = True) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        self.may_have_cost = may_have_cost
+
+
+class SlowServerError(TransientError):
+    """No answer within the time allowed."""
+
+    may_have_cost = True
+
+
+class RateLimitedError(TransientError):
+    """Asked too often."""
+
+
+class ServerFailedError(TransientError):
+    """The server failed, or answered something that is not the protocol's."""
+
+    may_have_cost = True
+
+
+class RequestRefusedError(LanguageModelError):
+    """Asking again gives the same."""
+
+
+class KeyRefusedError(RequestRefusedError):
+    """No key, or the wrong one."""
+
+
+class ModelAbsentError(RequestRefusedError):
+    """The server has no such model."""
+
+
+class ContextTooLongError(RequestRefusedError):
+    """Prompt and answer do not fit the context."""
+
+
+class SchemaRefusedError(RequestRefusedError):
+    """The server cannot enforce the schema."""
+
+
+class QuotaExhaustedError(RequestRefusedError):
+    """The account has no money left."""
+
+
+class BudgetExhaustedError(LanguageModelError):
+    """The run's budget does not cover the next call; nothing was sent."""
+
+
+class StepCreditError(LanguageModelError):
+    """The tokens of two models do not line up."""
