@@ -17,6 +17,12 @@ LanguageModelError
 │   ├── SchemaRefusedError     the server cannot enforce the schema
 │   └── QuotaExhaustedError    the account has no money left
 ├── BudgetExhaustedError       the run's budget does not cover the next call
+├── PinnedRuleError            the pinned rules are not what they should be
+│   ├── RuleRefusedError       a rule is not signed, or is not one that can be pinned
+│   ├── PinsAlteredError       a request does not carry the pinned rules as they are stored
+│   └── PinsTooLongError       the pinned rules take more of the context than they may
+├── ToolboxError               a toolbox cannot offer these tools
+├── ToolError                  a tool cannot do what it was asked; the model is told why
 └── StepCreditError            the tokens of two models do not line up
 """
 
@@ -107,3 +113,27 @@ class BudgetExhaustedError(LanguageModelError):
 
 class StepCreditError(LanguageModelError):
     """The tokens of two models do not line up."""
+
+
+class PinnedRuleError(LanguageModelError):
+    """The pinned rules are not what they should be."""
+
+
+class RuleRefusedError(PinnedRuleError):
+    """A rule is not signed, or is not one that can be pinned."""
+
+
+class PinsAlteredError(PinnedRuleError):
+    """A request does not carry the pinned rules as they are stored."""
+
+
+class PinsTooLongError(PinnedRuleError):
+    """The pinned rules take more of the context than they may."""
+
+
+class ToolboxError(LanguageModelError):
+    """A toolbox cannot offer these tools."""
+
+
+class ToolError(LanguageModelError):
+    """A tool cannot do what it was asked; the model is told why."""

@@ -1,8 +1,16 @@
 """Clients by name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from language_models.client import LanguageModel
+from language_models.clients.openai import OpenAIModel
+from language_models.clients.player import PlayerModel
 from language_models.clients.scripted import ScriptedModel
+from language_models.settings import ModelSettings
 
-CLIENTS: dict[str, Callable[[Sequence[str]], LanguageModel]] = {"scripted": ScriptedModel}
+CLIENTS: dict[str, Callable[[ModelSettings], LanguageModel]] = {
+    "openai": OpenAIModel,
+    "player": PlayerModel.from_settings,
+    "scripted": ScriptedModel.from_settings,
+}
+"""A server that speaks the OpenAI protocol, recorded exchanges, and answers from a list."""

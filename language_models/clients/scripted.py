@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 from language_models.client import Completion, Request, Usage
 from language_models.errors import ScriptExhaustedError
+from language_models.settings import ModelSettings
 from traces.digest import digest_of
 
 
 class ScriptedModel:
     """Answers in order, whatever it is asked; an ordinary class, not a mock."""
 
-    name = "scripted"
-
-    def __init__(self, answers: Sequence[str | Completion]) -> None:
+    def __init__(self, answers: Sequence[str | Completion], *, name: str = "scripted") -> None:
+        self.name = name
         self._script = [self._completion(answer) for answer in answers]
         self._answers: Iterator[Completion] = iter(self._script)
         self._n_given = 0
+
+    @classmethod
+    def from_settings(cls, settings: ModelSettings) -> Self:
+        """The answers that the settings list."""
+        return cls(settings.answers, name=settings.name)
 
     @property
     def version(self) -> str:

@@ -10,6 +10,7 @@ from language_models.client import Completion, Message, Request, Sampling, Usage
 from language_models.clients import CLIENTS
 from language_models.clients.scripted import ScriptedModel
 from language_models.errors import LanguageModelError, ScriptExhaustedError
+from language_models.settings import ModelSettings
 
 QUESTION = (
     Message(role="system", content="be brief"),
@@ -57,4 +58,6 @@ def test_an_exhausted_script_says_how_many_answers_it_had():
 
 
 def test_is_found_in_the_table_under_its_own_name():
-    assert CLIENTS["scripted"](["a"]).name == "scripted"
+    settings = ModelSettings(name="clerk", client="scripted", answers=("a",))
+    assert CLIENTS["scripted"](settings).name == "clerk"
+    assert ask(CLIENTS["scripted"](settings)).content == "a"

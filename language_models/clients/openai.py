@@ -1,0 +1,417 @@
+"""Any server that speaks the OpenAI protocol: vLLM, hosted providers, the rehearsal.
+
+Each call is sent once: trying again belongs to `language_models.call`, which writes down every try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import time
+import weakref
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from language_models.client import Completion, Message, Request, TokenLogProbability, ToolCall, ToolOffer, Usage
+from language_models.errors import (
+    ContextTooLongError,
+    KeyRefusedError,
+    LanguageModelError,
+    ModelAbsentError,
+    QuotaExhaustedError,
+    RateLimitedError,
+    RequestRefusedError,
+    SchemaRefusedError,
+    ServerFailedError,
+    SlowServerError,
+    UnreachableError,
+)
+from language_models.settings import ModelSettings
+
+LEAST_LOG_PROBABILITY: Final = -9999.0
+"""What servers write for log 0, and what an infinity is read as: records hold none."""
+_LOCAL: Final = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+_SHOWN: Final = 400
+
+
+class OpenAIModel:
+    """A model behind a server; made from settings, and useful in any number of event loops."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        """Nothing is sent yet, and no key is read.
+
+        Args:
+            settings: Of the client ``openai``.
+        """
+        self.settings = settings
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def name(self) -> str:
+        """As the study names it."""
+        return self.settings.name
+
+    @property
+    def version(self) -> str:
+        """Digest of what the study declares; what the server says of itself comes with each answer."""
+        return self.settings.version
+
+    async def complete(self, request: Request) -> Completion:
+        """Send the request once.
+
+        Raises:
+            TransientError: No answer came, and asking again can help.
+            RequestRefusedError: The server will not answer this.
+        """
+        body = body_of_request(self.settings, request)
+        began = time.perf_counter()
+        async with self._sending():
+            answer = await (self._streamed(body) if self.settings.stream else self._whole(body))
+        return completion_of(answer, latency_s=time.perf_counter() - began)
+
+    async def offered(self) -> list[dict[str, Any]]:
+        """What the server says it has, as it says it; costs nothing.
+
+        Raises:
+            TransientError: No answer came.
+            RequestRefusedError: The key was refused, or this is no such server.
+        """
+        async with self._sending():
+            response = await self._client().models.with_raw_response.list()
+            listed = _json(response.text).get("data")
+        return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+
+    async def close(self) -> None:
+        """Close the connections of this event loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def _key(self) -> str:
+        """The key from the environment; never recorded, never shown."""
+        variable = self.settings.key_variable
+        if not variable:
+            return "none"
+        key = os.environ.get(variable, "")
+        if not key:
+            raise KeyRefusedError(
+                f"model {self.name!r} takes its key from the environment variable {variable}, which is not set; "
+                "nothing was sent. Set it and go on."
+            )
+        return key
+
+    def _client(self) -> openai.AsyncOpenAI:
+        loop = asyncio.get_running_loop()
+        if (client := self._clients.get(loop)) is None:
+            host = urlsplit(self.settings.base_url).hostname or ""
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=self.settings.most_in_flight)
+            # A proxy of the environment is not for this machine's own servers.
+            http = openai.DefaultAsyncHttpxClient(trust_env=host not in _LOCAL, limits=limits)
+            client = openai.AsyncOpenAI(
+                api_key=self._key(),
+                base_url=self.settings.base_url,
+                timeout=httpx2.Timeout(self.settings.timeout_s, connect=self.settings.connect_timeout_s),
+                max_retries=0,
+                http_client=http,
+            )
+            self._clients[loop] = client
+        return client
+
+    async def _whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        async with asyncio.timeout(self.settings.timeout_s):
+            response = await self._client().chat.completions.with_raw_response.create(**body)
+            return _json(response.text)
+
+    async def _streamed(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        stream = await self._client().chat.completions.create(
+            **body, stream=True, stream_options={"include_usage": True}
+        )
+        async with stream:
+            return joined([chunk.to_dict() async for chunk in stream])
+
+    @asynccontextmanager
+    async def _sending(self) -> AsyncIterator[None]:
+        """Turn whatever goes wrong into this package's errors."""
+        place = f"{self.name!r} at {self.settings.base_url}"
+        try:
+            yield
+        except (openai.APITimeoutError, TimeoutError) as error:
+            raise SlowServerError(
+                f"model {place} gave no answer within {self.settings.timeout_s:g} s; see whether the server is "
+                "overloaded, ask for fewer tokens or raise `timeout_s`."
+            ) from error
+        except openai.APIStatusError as error:
+            raise self._told(error, place) from error
+        except (openai.APIConnectionError, httpx2.HTTPError) as error:
+            cause = error.__cause__ or error
+            raise UnreachableError(
+                f"model {place} could not be reached or hung up ({type(cause).__name__}: {self._clean(cause)}); "
+                "see whether the server runs and the address is right.",
+                may_have_cost=not isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout),
+            ) from error
+        except (openai.OpenAIError, ValidationError, ValueError) as error:
+            raise ServerFailedError(
+                f"model {place} answered something that is not the OpenAI protocol ({self._clean(error)}); "
+                "see what is listening there."
+            ) from error
+
+    def _told(self, error: openai.APIStatusError, place: str) -> LanguageModelError:
+        """The error that a status and its text mean."""
+        said, status = self._clean(error.message), error.status_code
+        words = f"{said} {error.code or ''}".lower()
+        if status in (401, 403):
+            named = f"in {self.settings.key_variable}" if self.settings.key_variable else "(none is configured)"
+            return KeyRefusedError(f"model {place} refused the key {named} ({status}): {said}")
+        if status == 404:
+            return ModelAbsentError(
+                f"model {place}: the server has no {self.settings.model!r} or no such page (404): {said} "
+                "Check `model`, and that `base_url` ends in /v1."
+            )
+        if status == 429:
+            if "insufficient_quota" in words:
+                return QuotaExhaustedError(f"the account of model {place} has no money left: {said}")
+            return RateLimitedError(
+                f"model {place} was asked too often (429): {said}", retry_after_s=retry_after_s(error.response.headers)
+            )
+        if status in (408, 409) or status >= 500:
+            return ServerFailedError(
+                f"model {place} failed ({status}): {said}", retry_after_s=retry_after_s(error.response.headers)
+            )
+        if any(sign in words for sign in ("context length", "context_length", "max_model_len", "too many tokens")):
+            return ContextTooLongError(
+                f"model {place}: prompt and answer do not fit its context ({status}): {said} "
+                "Shorten the prompt or ask for fewer tokens."
+            )
+        if any(sign in words for sign in ("schema", "grammar", "response_format", "structured")):
+            return SchemaRefusedError(
+                f"model {place} cannot enforce the schema ({status}): {said} Simplify the type of the answer."
+            )
+        return RequestRefusedError(f"model {place} refused the request ({status}): {said}")
+
+    def _clean(self, error: object) -> str:
+        """Text of an error, short, without the key that a server may repeat in it."""
+        key = os.environ.get(self.settings.key_variable, "") if self.settings.key_variable else ""
+        text = str(error)
+        text = text.replace(key, "[key]") if key else text
+        return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def body_of_request(settings: ModelSettings, request: Request) -> dict[str, Any]:
+    """A request as arguments of ``chat.completions.create``."""
+    sampling = request.sampling
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "messages": [_message(message) for message in request.messages],
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        settings.limit_field: sampling.max_tokens,
+        "seed": request.seed,
+    }
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+    if request.answer_schema is not None:
+        described = {"name": "answer", "strict": True, "schema": request.answer_schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": described}
+    if request.tools:
+        body["tools"] = [_tool(offer) for offer in request.tools]
+        body["tool_choice"] = request.tool_choice
+    if request.n_log_probabilities:
+        body |= {"logprobs": True, "top_logprobs": request.n_log_probabilities}
+    if settings.extra:
+        body["extra_body"] = dict(settings.extra)
+    return body
+
+
+def _message(message: Message) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        said["tool_calls"] = [
+            {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.call_id is not None:
+        said["tool_call_id"] = message.call_id
+    return said
+
+
+def _tool(offer: ToolOffer) -> dict[str, Any]:
+    # Without `strict` vLLM leaves the arguments unconstrained, even where the call itself is forced.
+    described = {"name": offer.name, "description": offer.description, "parameters": offer.parameters, "strict": True}
+    return {"type": "function", "function": described}
+
+
+class _Said(BaseModel):
+    """Part of an answer: what we read is checked, whatever else the server adds is passed over."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class _Function(_Said):
+    name: str
+    arguments: str = ""
+
+
+class _Call(_Said):
+    id: str | None = None
+    function: _Function
+
+
+class _Spoken(_Said):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Alternative(_Said):
+    token: str
+    logprob: float
+
+
+class _Token(_Alternative):
+    top_logprobs: list[_Alternative] | None = None
+
+
+class _Tokens(_Said):
+    content: list[_Token] | None = None
+
+
+class _Choice(_Said):
+    message: _Spoken
+    finish_reason: str | None = None
+    logprobs: _Tokens | None = None
+
+
+class _PromptDetails(_Said):
+    cached_tokens: int | None = None
+
+
+class _Usage(_Said):
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(0, ge=0)
+    prompt_tokens_details: _PromptDetails | None = None
+
+
+class _Answer(_Said):
+    model: str = ""
+    system_fingerprint: str | None = None
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Completion:
+    """Read an answer of the protocol.
+
+    Raises:
+        ServerFailedError: It is none.
+    """
+    try:
+        read = _Answer.model_validate(dict(answer))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ServerFailedError(
+            f"the server's answer is not the OpenAI protocol's: {place}: {first['msg']}; see what is listening there."
+        ) from None
+    choice, usage = read.choices[0], read.usage
+    details = usage.prompt_tokens_details if usage is not None else None
+    return Completion(
+        content=choice.message.content or "",
+        tool_calls=tuple(
+            ToolCall(call_id=call.id or f"call-{place}", name=call.function.name, arguments=call.function.arguments)
+            for place, call in enumerate(choice.message.tool_calls or ())
+        ),
+        finish_reason=choice.finish_reason or "",
+        refusal=choice.message.refusal or "",
+        model_name=read.model,
+        server=read.system_fingerprint or "",
+        usage=Usage()
+        if usage is None
+        else Usage(
+            n_prompt_tokens=usage.prompt_tokens,
+            n_cached_tokens=(details.cached_tokens or 0) if details else 0,
+            n_completion_tokens=usage.completion_tokens,
+        ),
+        log_probabilities=tuple(
+            TokenLogProbability(
+                token=token.token,
+                log_probability=_finite(token.logprob),
+                alternatives=tuple((other.token, _finite(other.logprob)) for other in token.top_logprobs or ()),
+            )
+            for token in (choice.logprobs.content or () if choice.logprobs else ())
+        ),
+        latency_s=latency_s,
+    )
+
+
+def _finite(log_probability: float) -> float:
+    return log_probability if math.isfinite(log_probability) else LEAST_LOG_PROBABILITY
+
+
+def joined(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One answer out of the chunks of a stream.
+
+    Raises:
+        ValueError: The stream ended before the answer did, or its chunks are not the protocol's.
+    """
+    message: dict[str, Any] = {"content": ""}
+    calls: dict[int, dict[str, Any]] = {}
+    tokens: list[Any] = []
+    finish_reason, usage, model, fingerprint = None, None, "", None
+    for chunk in chunks:
+        model, usage = chunk.get("model") or model, chunk.get("usage") or usage
+        fingerprint = chunk.get("system_fingerprint") or fingerprint
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0) != 0:
+                continue
+            delta = choice.get("delta") or {}
+            message["content"] += delta.get("content") or ""
+            if delta.get("refusal"):
+                message["refusal"] = message.get("refusal", "") + delta["refusal"]
+            for part in delta.get("tool_calls") or ():
+                function = part.get("function") or {}
+                call = calls.setdefault(part.get("index", 0), {"id": None, "function": {"name": "", "arguments": ""}})
+                call["id"] = part.get("id") or call["id"]
+                call["function"]["name"] += function.get("name") or ""
+                call["function"]["arguments"] += function.get("arguments") or ""
+            tokens.extend((choice.get("logprobs") or {}).get("content") or ())
+            finish_reason = choice.get("finish_reason") or finish_reason
+    if finish_reason is None:
+        raise ValueError(f"the stream broke off after {len(chunks)} pieces")
+    if calls:
+        message["tool_calls"] = [calls[place] for place in sorted(calls)]
+    choice = {"message": message, "finish_reason": finish_reason, "logprobs": {"content": tokens} if tokens else None}
+    return {"model": model, "system_fingerprint": fingerprint, "choices": [choice], "usage": usage}
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait: a number, or a date."""
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        said = headers.get(name, "")
+        try:
+            seconds = float(said) * unit
+        except ValueError:
+            try:
+                seconds = parsedate_to_datetime(said).timestamp() - time.time()
+            except (TypeError, ValueError):
+                continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _json(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError(f"a JSON {type(value).__name__} instead of an object")
+    return value

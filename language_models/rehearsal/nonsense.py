@@ -1,0 +1,158 @@
+"""Answers without a model: words, instances of JSON schemas, tokens and their log probabilities, all from an rng."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+_TEXT: Final = (
+    "people weigh the larger outcome more than its chance when both options are close and the loss is small but a gain "
+    "delayed by days seems worth less so they choose what they saw last or what was best on average across trials"
+)
+WORDS: Final = _TEXT.split()
+
+_TOKEN = re.compile(r"\s*(?:[A-Za-z]{1,4}|\d|[^A-Za-z\d\s])|\s+")
+_MOST_ITEMS: Final = 3
+_UNSUPPORTED: Final = (
+    "multipleOf",
+    "uniqueItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "patternProperties",
+    "propertyNames",
+)
+"""Keywords that vLLM's default backend refuses."""
+
+
+class UnsupportedSchemaError(Exception):
+    """The schema has a keyword that cannot be enforced."""
+
+
+def tokens_of(text: str) -> list[str]:
+    """Pieces of up to four letters; joined they are the text."""
+    return _TOKEN.findall(text)
+
+
+def sentence(rng: np.random.Generator, n_words: int) -> str:
+    """Words in random order."""
+    return " ".join(rng.choice(WORDS, size=n_words))
+
+
+def check_supported(schema: Any, path: str = "$") -> None:
+    """Refuse what vLLM's default backend refuses.
+
+    Raises:
+        UnsupportedSchemaError: A keyword cannot be enforced, or this is no schema.
+    """
+    if isinstance(schema, Mapping):
+        if found := [word for word in _UNSUPPORTED if word in schema]:
+            raise UnsupportedSchemaError(f"{path}: {', '.join(found)}")
+        for name, inner in schema.items():
+            # Below `properties` stand names of fields, which may be called anything.
+            parts = inner.items() if name in ("properties", "$defs") and isinstance(inner, Mapping) else [("", inner)]
+            for part, value in parts:
+                check_supported(value, f"{path}.{name}" + (f".{part}" if part else ""))
+    elif isinstance(schema, Sequence) and not isinstance(schema, str):
+        for place, inner in enumerate(schema):
+            check_supported(inner, f"{path}[{place}]")
+
+
+def instance_of(
+    schema: Mapping[str, Any], rng: np.random.Generator, root: Mapping[str, Any] | None = None, depth: int = 0
+) -> Any:
+    """A random value that the schema allows; required fields always, others half of the time."""
+    root = schema if root is None else root
+    if "$ref" in schema:
+        target: Any = root
+        for part in str(schema["$ref"]).removeprefix("#/").split("/"):
+            target = target[part]
+        return instance_of(target, rng, root, depth + 1)
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return schema["enum"][int(rng.integers(len(schema["enum"])))]
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            offered = schema[word]
+            # Deep down the last one, which is null in what pydantic writes for optional types: recursion ends.
+            place = len(offered) - 1 if depth > 6 else int(rng.integers(len(offered)))
+            return instance_of(offered[place], rng, root, depth + 1)
+    if "allOf" in schema:
+        merged: dict[str, Any] = {}
+        for part in schema["allOf"]:
+            merged |= part
+        return instance_of(merged, rng, root, depth + 1)
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    if isinstance(kind, list):
+        kind = kind[int(rng.integers(len(kind)))]
+    if kind == "object":
+        required = set(schema.get("required", ()))
+        return {
+            name: instance_of(inner, rng, root, depth + 1)
+            for name, inner in schema.get("properties", {}).items()
+            if name in required or (depth < 6 and rng.random() < 0.5)
+        }
+    if kind == "array":
+        fixed = schema.get("prefixItems", ())
+        least = max(schema.get("minItems", 0), len(fixed))
+        most = schema.get("maxItems", max(least, len(fixed) + (0 if depth > 6 else _MOST_ITEMS)))
+        size = int(rng.integers(least, most + 1)) if most >= least else least
+        inner = schema.get("items", {"type": "string"})
+        free = [inner] * (size - len(fixed)) if isinstance(inner, Mapping) else []
+        return [instance_of(part, rng, root, depth + 1) for part in (*fixed, *free)]
+    if kind == "integer":
+        least_whole = int(schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1))
+        most_whole = int(schema.get("maximum", schema.get("exclusiveMaximum", max(least_whole, 100) + 1) - 1))
+        return int(rng.integers(least_whole, most_whole + 1))
+    if kind == "number":
+        low = float(schema.get("minimum", schema.get("exclusiveMinimum", 0.0)))
+        high = float(schema.get("maximum", schema.get("exclusiveMaximum", low + 1.0)))
+        return round(low + (high - low) * float(rng.uniform(0.01, 0.99)), 6)
+    if kind == "boolean":
+        return bool(rng.integers(2))
+    if kind == "null":
+        return None
+    text = sentence(rng, int(rng.integers(1, 9)))
+    text = text[: schema["maxLength"]] if "maxLength" in schema else text
+    return text.ljust(schema.get("minLength", 0), ".")
+
+
+def wrong_instance(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    """JSON that the schema does not allow, as a model writes it: a field lost, renamed or of another type."""
+    value = instance_of(schema, rng)
+    if not isinstance(value, dict) or not value:
+        return {"answer": value}
+    name = str(rng.choice(sorted(value)))
+    match int(rng.integers(4)):
+        case 0:
+            return {other: inner for other, inner in value.items() if other != name} | {"unasked": True}
+        case 1:
+            return {(f"{other}_" if other == name else other): inner for other, inner in value.items()}
+        case 2:
+            return value | {name: {"value": value[name]}}
+        case _:
+            return [value]
+
+
+def log_probabilities(tokens: Sequence[str], rng: np.random.Generator, n_alternatives: int) -> Iterator[dict[str, Any]]:
+    """Entries of ``logprobs.content``: each token among its alternatives, the likeliest first."""
+    for token in tokens:
+        weights = np.sort(rng.dirichlet(np.full(n_alternatives + 4, 0.4)))[::-1]
+        logs = np.log(np.maximum(weights, 1e-9))
+        others = [str(word) for word in rng.choice(WORDS, size=n_alternatives)]
+        top = [_entry(token, logs[0]), *(_entry(f" {word}", log) for word, log in zip(others, logs[1:], strict=False))]
+        yield top[0] | {"top_logprobs": top[:n_alternatives]}
+
+
+def _entry(token: str, log: float) -> dict[str, Any]:
+    return {"token": token, "logprob": float(log), "bytes": list(token.encode())}
+
+
+def as_text(value: Any) -> str:
+    """JSON as the server's grammar writes it."""
+    return json.dumps(value, ensure_ascii=False)

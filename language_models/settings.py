@@ -1,0 +1,87 @@
+"""What a study says about a language model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from language_models.client import Part
+from traces.digest import Digest, digest_of
+
+_OLD_NAMES = ("guided_json", "guided_regex", "guided_choice", "guided_grammar", "guided_decoding_backend")
+"""vLLM ignores these without an error since they were replaced; an answer would come back unconstrained."""
+
+
+class Price(Part):
+    """Money for a million tokens, in the currency of the study."""
+
+    input: float = Field(0.0, ge=0)
+    cached_input: float | None = Field(None, ge=0)
+    """As ``input`` where it is not said."""
+    output: float = Field(0.0, ge=0)
+
+
+class ModelSettings(Part):
+    """One language model of a study; everything about it but its key, which stays in the environment."""
+
+    name: str = Field(min_length=1)
+    """As the study calls it."""
+    client: str = "openai"
+    """A name in `language_models.clients.CLIENTS`."""
+    model: str = ""
+    """As the server calls it."""
+    revision: str = ""
+    """Commit of the weights or digest of the serving profile; a change makes it another model."""
+    base_url: str = ""
+    """Up to and including ``/v1``. Not part of the version: the same model may be served elsewhere after a restart."""
+    key_variable: str = ""
+    """Environment variable that holds the key; empty for a server that wants none."""
+    timeout_s: float = Field(300.0, gt=0)
+    connect_timeout_s: float = Field(10.0, gt=0)
+    context_tokens: int | None = Field(None, ge=1)
+    """Longest prompt and answer together; None takes the server's word."""
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the server calls the most tokens of an answer; some hosted models want the second."""
+    stream: bool = False
+    """Read the answer as it is written: a connection that has gone silent is noticed after ``timeout_s``."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Further fields of each request that the server understands, such as ``chat_template_kwargs``."""
+    price: Price = Price()
+    most_in_flight: int = Field(16, ge=1)
+    requests_per_minute: int | None = Field(None, ge=1)
+    tokens_per_minute: int | None = Field(None, ge=1)
+    answers: tuple[str, ...] = ()
+    """Of the client ``scripted``."""
+    exchanges: str = ""
+    """File of the client ``player``."""
+
+    @field_validator("extra")
+    @classmethod
+    def _understood(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        if old := sorted(set(extra) & set(_OLD_NAMES)):
+            raise ValueError(f"{', '.join(old)}: vLLM ignores this name silently; give the request an answer_schema")
+        return extra
+
+    @model_validator(mode="after")
+    def _complete(self) -> ModelSettings:
+        if self.client == "openai":
+            if not self.base_url.startswith(("http://", "https://")):
+                raise ValueError(f"base_url {self.base_url!r} is no address; give one like http://127.0.0.1:8000/v1")
+            if not self.model:
+                raise ValueError("model is empty; give the name under which the server offers it")
+        return self
+
+    @property
+    def version(self) -> Digest:
+        """Digest of all that is declared and can change an answer; what the server says of itself is in each answer."""
+        return digest_of(
+            {
+                "client": self.client,
+                "model": self.model,
+                "revision": self.revision,
+                "extra": self.extra,
+                "answers": list(self.answers),
+                "exchanges": self.exchanges,
+            }
+        )

@@ -1,0 +1,239 @@
+"""Contracts that every language model keeps, and every server that speaks the OpenAI protocol, as tests to inherit.
+
+A server is held to its contract by a test class of its own; its fixture gives anything with ``.base_url`` (ending in
+``/v1``) and ``.model``::
+
+    class TestMyServer(ServedModelContract):
+        @pytest.fixture(scope="class")
+        @classmethod
+        def server(cls):
+            with running() as served:
+                yield served
+"""
+# ruff: noqa: D102 - the names of tests are sentences
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Literal, Protocol
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from language_models.client import Completion, LanguageModel, Message, Request, Sampling, ToolCall, ToolOffer
+from language_models.clients.openai import OpenAIModel
+from language_models.errors import ContextTooLongError, ModelAbsentError, SlowServerError, UnreachableError
+from language_models.rehearsal.serve import free_port
+from language_models.settings import ModelSettings
+from traces.digest import is_digest
+
+QUESTION = (
+    Message(role="system", content="Answer in a few words."),
+    Message(role="user", content="Which option do people choose?"),
+)
+SHORT = Sampling(temperature=1.0, max_tokens=24)
+SEED = 11
+
+
+class Endpoint(Protocol):
+    """Where a server is."""
+
+    @property
+    def base_url(self) -> str:
+        """Up to and including ``/v1``."""
+
+    @property
+    def model(self) -> str:
+        """As the server calls it."""
+
+
+class Choice(BaseModel):
+    """An answer of few tokens, so that a model of random weights completes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    option: Literal["A", "B"]
+    sure: bool
+
+
+PICK = ToolOffer(
+    name="pick",
+    description="Pick an option.",
+    parameters={
+        "type": "object",
+        "properties": {"option": {"type": "string", "enum": ["A", "B"]}, "sure": {"type": "boolean"}},
+        "required": ["option", "sure"],
+        "additionalProperties": False,
+    },
+)
+
+
+def chat(**changes: Any) -> Request:
+    """The question of all these tests."""
+    return Request(**({"messages": QUESTION, "sampling": SHORT, "seed": SEED} | changes))
+
+
+CONTRACT_REQUESTS = (chat(), chat(seed=SEED + 1), chat(sampling=Sampling(temperature=0.0, max_tokens=4)))
+"""What `LanguageModelContract` asks, for whoever records answers."""
+
+
+def ask(model: LanguageModel, request: Request) -> Completion:
+    """One answer, from a loop of its own."""
+    return asyncio.run(model.complete(request))
+
+
+class LanguageModelContract:
+    """What anything owes that completes a conversation. Give a fixture ``language_model`` made anew for each test."""
+
+    def test_has_a_name_and_a_version_that_stay(self, language_model: LanguageModel) -> None:
+        before = (language_model.name, language_model.version)
+        ask(language_model, chat())
+        assert (language_model.name, language_model.version) == before
+        assert before[0]
+        assert is_digest(before[1])
+
+    def test_answers_and_says_what_it_took(self, language_model: LanguageModel) -> None:
+        found = ask(language_model, chat())
+        assert found.finish_reason in ("stop", "length")
+        assert found.model_name
+        assert found.usage.n_prompt_tokens > 0
+        assert found.usage.n_completion_tokens <= SHORT.max_tokens
+        assert 0 <= found.usage.n_cached_tokens <= found.usage.n_prompt_tokens
+
+    def test_an_answer_reads_back_from_its_json(self, language_model: LanguageModel) -> None:
+        found = ask(language_model, chat())
+        assert Completion.model_validate_json(found.model_dump_json()) == found
+
+    def test_an_answer_that_is_cut_says_so(self, language_model: LanguageModel) -> None:
+        found = ask(language_model, chat(sampling=Sampling(temperature=0.0, max_tokens=4)))
+        assert found.usage.n_completion_tokens <= 4
+        assert found.finish_reason == ("length" if found.usage.n_completion_tokens == 4 else "stop")
+
+    def test_answers_several_at_once(self, language_model: LanguageModel) -> None:
+        async def both() -> list[Completion]:
+            return await asyncio.gather(*(language_model.complete(item) for item in CONTRACT_REQUESTS[:2]))
+
+        assert len(asyncio.run(both())) == 2
+
+
+class ServedModelContract(LanguageModelContract):
+    """What a server of the OpenAI protocol owes. Give a fixture ``server`` with ``.base_url`` and ``.model``."""
+
+    timeout_s = 120.0
+
+    @pytest.fixture
+    def settings(self, server: Endpoint) -> ModelSettings:
+        return ModelSettings(name="served", base_url=server.base_url, model=server.model, timeout_s=self.timeout_s)
+
+    @pytest.fixture
+    def language_model(self, settings: ModelSettings) -> OpenAIModel:
+        return OpenAIModel(settings)
+
+    def test_says_which_server_answered(self, language_model: OpenAIModel, server: Endpoint) -> None:
+        found = ask(language_model, chat())
+        assert found.model_name == server.model
+        assert found.server
+
+    def test_lists_its_model_with_the_length_of_its_context(
+        self, language_model: OpenAIModel, server: Endpoint
+    ) -> None:
+        offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
+        assert offered[server.model]["max_model_len"] > 0
+
+    def test_the_same_seed_gives_the_same_answer(self, language_model: OpenAIModel) -> None:
+        first, second = (ask(language_model, chat()) for _ in range(2))
+        assert (first.content, first.finish_reason) == (second.content, second.finish_reason)
+
+    def test_another_seed_gives_another_answer(self, language_model: OpenAIModel) -> None:
+        assert len({ask(language_model, chat(seed=seed)).content for seed in range(4)}) > 1
+
+    def test_a_schema_is_enforced(self, language_model: OpenAIModel) -> None:
+        for seed in range(3):
+            request = chat(
+                seed=seed,
+                answer_schema=Choice.model_json_schema(),
+                sampling=Sampling(temperature=1.0, max_tokens=128),
+            )
+            found = ask(language_model, request)
+            assert found.finish_reason == "stop", found.content
+            Choice.model_validate_json(found.content)
+
+    def test_arguments_of_a_tool_are_constrained(self, language_model: OpenAIModel) -> None:
+        request = chat(tools=(PICK,), tool_choice="required", sampling=Sampling(temperature=1.0, max_tokens=128))
+        found = ask(language_model, request)
+        assert [call.name for call in found.tool_calls] == ["pick"]
+        assert found.tool_calls[0].call_id
+        assert set(json.loads(found.tool_calls[0].arguments)) == {"option", "sure"}
+        Choice.model_validate_json(found.tool_calls[0].arguments)
+
+    def test_goes_on_after_a_tool_answered(self, language_model: OpenAIModel) -> None:
+        call = ToolCall(call_id="call-1", name="pick", arguments='{"option": "A", "sure": true}')
+        turns = (
+            *QUESTION,
+            Message(role="assistant", content="", tool_calls=(call,)),
+            Message(role="tool", content='{"share": 0.62}', call_id="call-1"),
+        )
+        found = ask(language_model, chat(messages=turns, tools=(PICK,), tool_choice="none"))
+        assert found.finish_reason in ("stop", "length")
+        assert found.tool_calls == ()
+
+    def test_log_probabilities_of_every_token(self, language_model: OpenAIModel) -> None:
+        found = ask(language_model, chat(n_log_probabilities=3))
+        assert found.log_probabilities
+        # The token that ends an answer is counted, and shown by some servers only.
+        hidden = found.usage.n_completion_tokens - len(found.log_probabilities)
+        assert hidden in ((0, 1) if found.finish_reason == "stop" else (0,))
+        for token in found.log_probabilities:
+            assert token.log_probability <= 0
+            likeliest = [log for _, log in token.alternatives]
+            assert len(likeliest) >= 3
+            assert likeliest == sorted(likeliest, reverse=True)
+
+    def test_no_log_probabilities_unasked(self, language_model: OpenAIModel) -> None:
+        assert ask(language_model, chat()).log_probabilities == ()
+
+    def test_a_streamed_answer_is_the_same(self, settings: ModelSettings) -> None:
+        for request in (chat(n_log_probabilities=2), chat(tools=(PICK,), tool_choice="required")):
+            request = request.model_copy(update={"sampling": Sampling(temperature=1.0, max_tokens=96)})
+            whole = ask(OpenAIModel(settings), request)
+            streamed = ask(OpenAIModel(settings.model_copy(update={"stream": True})), request)
+            assert streamed.content == whole.content
+            assert streamed.finish_reason == whole.finish_reason
+            assert [(call.name, call.arguments) for call in streamed.tool_calls] == [
+                (call.name, call.arguments) for call in whole.tool_calls
+            ]
+            assert streamed.usage.n_completion_tokens == whole.usage.n_completion_tokens
+            assert [token.token for token in streamed.log_probabilities] == [
+                token.token for token in whole.log_probabilities
+            ]
+
+    def test_answers_many_at_once(self, language_model: OpenAIModel) -> None:
+        async def all_of_them() -> list[Completion]:
+            return await asyncio.gather(*(language_model.complete(chat(seed=seed)) for seed in range(16)))
+
+        found = asyncio.run(all_of_them())
+        assert len(found) == 16
+        assert all(item.usage.n_prompt_tokens > 0 for item in found)
+
+    def test_a_model_that_is_not_there(self, settings: ModelSettings) -> None:
+        model = OpenAIModel(settings.model_copy(update={"model": "no-such-model"}))
+        with pytest.raises(ModelAbsentError, match="has no 'no-such-model'"):
+            ask(model, chat())
+
+    def test_a_context_that_is_too_long(self, language_model: OpenAIModel, server: Endpoint) -> None:
+        offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
+        longest = int(offered[server.model]["max_model_len"])
+        with pytest.raises(ContextTooLongError, match="do not fit its context"):
+            ask(language_model, chat(sampling=Sampling(max_tokens=longest)))
+
+    def test_no_server(self, settings: ModelSettings) -> None:
+        model = OpenAIModel(settings.model_copy(update={"base_url": f"http://127.0.0.1:{free_port()}/v1"}))
+        with pytest.raises(UnreachableError, match="could not be reached") as caught:
+            ask(model, chat())
+        assert not caught.value.may_have_cost
+
+    def test_no_answer_in_time(self, settings: ModelSettings) -> None:
+        model = OpenAIModel(settings.model_copy(update={"timeout_s": 1e-4}))
+        with pytest.raises(SlowServerError, match="gave no answer within"):
+            ask(model, chat())
