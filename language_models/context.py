@@ -1,0 +1,368 @@
+"""A role's working memory: what was said and found, within a number of tokens.
+
+A context is a frozen value; to append, compact, fork or resume gives another. Pinned rules are not in it: `assemble`
+puts them around whatever a context holds. Compaction turns old results into a sentence or two that name their record,
+and drops what led nowhere; what it writes is data, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, Protocol
+
+from pydantic import ValidationError
+
+from language_models.client import Message, Part, ToolCall, ToolOffer
+from language_models.errors import ContextTooLongError
+from language_models.fence import QUOTED, fence, fence_note, neutralise, nonce_of, without_marks
+from language_models.pins import Rule, check_room, pinned
+from language_models.quotes import check_against
+from language_models.tool import mention
+from traces.digest import Digest, canonical_json, digest_of
+
+Count = Callable[[str], int]
+"""Tokens of a text."""
+
+TOKENS_PER_MESSAGE: Final = 8
+"""What a chat template adds around a message."""
+SENTENCE_TOKENS: Final = 60
+"""Room for what becomes of one old result: one or two sentences."""
+NOTES_SHARE: Final = 0.25
+"""Of the context, for everything that was compacted."""
+
+_PIECES: Final = re.compile(r"[A-Za-z]+|[ \t]+|.|\n", re.DOTALL)
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of ``text``, on the safe side where the model's own tokeniser is not at hand.
+
+    Three letters to a token, every digit, mark and line end one, characters beyond ASCII their bytes: byte-level
+    tokenisers need fewer for prose, code and numbers.
+    """
+    total = 0
+    for piece in _PIECES.findall(text):
+        if piece[0].isascii() and piece[0].isalpha():
+            total += -(-len(piece) // 3)
+        elif piece[0] in " \t":
+            total += (len(piece) - 1 + 3) // 4  # a single space belongs to the word after it
+        else:
+            total += len(piece.encode())
+    return total
+
+
+class Entry(Part):
+    """One thing in a context."""
+
+    kind: Literal["task", "data", "answer", "result", "note"]
+    """What the laboratory asks; data to read; the model's own turn; what a tool gave; what was compacted."""
+    text: str
+    source: str = ""
+    """Of data and results: where they are from."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Of the model's own turn."""
+    call_id: str | None = None
+    """Of a result: which call it answers."""
+    reference: str = ""
+    """Record that holds what the entry shows."""
+    dead_end: bool = False
+    """It led nowhere and is dropped by the next compaction."""
+
+
+class Context(Part):
+    """What a role has before it, in order."""
+
+    entries: tuple[Entry, ...] = ()
+    branch: tuple[str, ...] = ()
+    """Labels of the forks that led here."""
+    n_compactions: int = 0
+
+    @property
+    def digest(self) -> Digest:
+        """Names the context."""
+        return digest_of(self.model_dump(mode="json"))
+
+
+class Compaction(Part):
+    """What a compaction did, for the trace."""
+
+    compactor: str
+    before: Digest
+    after: Digest
+    n_tokens_before: int
+    n_tokens_after: int
+    n_dead_ends: int
+    n_quoted_lines: int
+    """Lines of what the compactor wrote that claimed authority, and were quoted."""
+    n_contradicted: int
+    """Results that a summary contradicted; they were summarised by their beginning instead."""
+
+
+class Compactor(Protocol):
+    """Makes a text shorter."""
+
+    @property
+    def name(self) -> str:
+        """Which one, for the trace."""
+
+    async def __call__(self, text: str, n_tokens: int) -> str:
+        """``text`` in about ``n_tokens`` tokens; one that is short enough is returned as it is."""
+
+
+def append(context: Context, *entries: Entry) -> Context:
+    """``context`` and ``entries``."""
+    return context.model_copy(update={"entries": (*context.entries, *entries)})
+
+
+def fork(context: Context, label: str) -> Context:
+    """``context`` as the beginning of another line of work."""
+    return context.model_copy(update={"branch": (*context.branch, label)})
+
+
+def mark_dead_end(context: Context, reference: str) -> Context:
+    """``context`` with everything that shows the record ``reference`` marked as leading nowhere."""
+    entries = tuple(
+        entry.model_copy(update={"dead_end": True}) if entry.reference == reference else entry
+        for entry in context.entries
+    )
+    return context.model_copy(update={"entries": entries})
+
+
+def dump(context: Context) -> bytes:
+    """``context`` as it is stored."""
+    return canonical_json(context.model_dump(mode="json"))
+
+
+def resume(data: bytes) -> Context:
+    """The context that was stored.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
+    try:
+        return Context.model_validate_json(data)
+    except ValidationError as error:
+        raise ValueError(f"a stored context cannot be read: {error}. Begin the role's work again.") from error
+
+
+def n_tokens(context: Context, count: Count = count_tokens) -> int:
+    """Tokens of the entries, fences and turns included."""
+    return sum(_entry_tokens(entry, count) for entry in context.entries)
+
+
+def _entry_tokens(entry: Entry, count: Count) -> int:
+    fenced = 40 if entry.kind in ("data", "result", "note") else 0
+    calls = sum(count(call.name) + count(call.arguments) + TOKENS_PER_MESSAGE for call in entry.tool_calls)
+    return count(entry.text) + count(entry.source) + calls + fenced + TOKENS_PER_MESSAGE
+
+
+async def compact(
+    context: Context,
+    compactor: Compactor,
+    room: int,
+    *,
+    keep: int = 1,
+    count: Count = count_tokens,
+) -> tuple[Context, Compaction]:
+    """Old entries as notes of a sentence or two each that name their records; tasks and the last turns as they are.
+
+    Args:
+        context: Compacted.
+        compactor: Writes the sentences.
+        room: Tokens for all notes together; older ones are compacted again, together, where they do not fit.
+        keep: Turns of the model, with their results, that stay as they are.
+        count: Tokens of a text.
+    """
+    turns = [place for place, entry in enumerate(context.entries) if entry.kind == "answer"]
+    recent = turns[-keep] if 0 < keep <= len(turns) else 0 if keep else len(context.entries)
+    old, new = context.entries[:recent], context.entries[recent:]
+    tasks = tuple(entry for entry in old if entry.kind == "task")
+    notes, n_contradicted = [entry for entry in old if entry.kind == "note"], 0
+    for entry in old:
+        if entry.kind in ("task", "note") or entry.dead_end:
+            continue
+        note, contradicted = await _note(entry, _call_of(entry, old), compactor, count)
+        notes += note
+        n_contradicted += contradicted
+    notes = await _fit(notes, compactor, room, count)
+    after = context.model_copy(update={"entries": (*tasks, *notes, *new), "n_compactions": context.n_compactions + 1})
+    return after, Compaction(
+        compactor=compactor.name,
+        before=context.digest,
+        after=after.digest,
+        n_tokens_before=n_tokens(context, count),
+        n_tokens_after=n_tokens(after, count),
+        n_dead_ends=sum(entry.dead_end for entry in old),
+        n_quoted_lines=sum(note.text.count(QUOTED) for note in notes),
+        n_contradicted=n_contradicted,
+    )
+
+
+def _call_of(entry: Entry, entries: Sequence[Entry]) -> ToolCall | None:
+    calls = (call for other in entries for call in other.tool_calls)
+    return next((call for call in calls if entry.kind == "result" and call.call_id == entry.call_id), None)
+
+
+async def _note(entry: Entry, call: ToolCall | None, compactor: Compactor, count: Count) -> tuple[list[Entry], int]:
+    """What becomes of an old entry, and whether the summary contradicted it."""
+    if not entry.text.strip():
+        return [], 0
+    summary = " ".join((await compactor(entry.text, SENTENCE_TOKENS)).split())
+    contradicted = entry.kind == "result" and bool(check_against(summary, _parsed(entry.text)))
+    if contradicted:
+        summary = " ".join(cut(entry.text, SENTENCE_TOKENS, count).split())
+    origin = f"{call.name}({call.arguments[:120]})" if call else "you said" if entry.kind == "answer" else entry.source
+    where = f" [{mention(entry.reference)}]" if entry.reference else ""
+    text = neutralise(f"- {' '.join(origin.split())}: {summary}{where}") if summary or where else ""
+    note = Entry(kind="note", text=text, source="notes", reference=entry.reference)
+    return ([note] if text else []), int(contradicted)
+
+
+def _parsed(text: str) -> object:
+    """A result as the JSON that it shows, or its text where it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+async def _fit(notes: list[Entry], compactor: Compactor, room: int, count: Count) -> list[Entry]:
+    """As many of the latest notes as half of ``room`` holds, the older ones together in the other half."""
+    if sum(_entry_tokens(note, count) for note in notes) <= room or not notes:
+        return notes
+    late: list[Entry] = []
+    left = room // 2
+    while notes and (size := _entry_tokens(notes[-1], count)) <= left:
+        left -= size
+        late.insert(0, notes.pop())
+    references = [note.reference for note in notes if note.reference]
+    overhead = _entry_tokens(Entry(kind="note", text="", source="notes"), count)
+    space = max(room // 2 - overhead, 0)
+    # A record stays within reach although its sentence is gone; the latest ones, within a quarter of the space.
+    pointers = [f"{mention(reference)}" for reference in dict.fromkeys(references)]
+    while pointers and count("Records: " + " ".join(pointers)) > space // 4:
+        pointers.pop(0)
+    tail = "Records: " + " ".join(pointers) if pointers else ""
+    body = "\n".join(note.text for note in notes)
+    text = neutralise(await compactor(body, max(space - count(tail) - 1, 0)))
+    text = cut(text, max(space - count(tail) - 1, 0), count)
+    merged = "\n".join(part for part in (text, tail) if part)
+    return ([Entry(kind="note", text=merged, source="notes")] if merged else []) + late
+
+
+def cut(text: str, room: int, count: Count = count_tokens) -> str:
+    """The beginning of ``text`` that fits ``room`` tokens, cut between words."""
+    if count(text) <= room:
+        return text
+    words = re.findall(r"\S+\s*", text)
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count("".join(words[:middle]).rstrip()) <= room else (low, middle - 1)
+    return "".join(words[:low]).rstrip()
+
+
+async def fit(
+    context: Context,
+    compactor: Compactor,
+    room: int,
+    *,
+    keep: int = 1,
+    count: Count = count_tokens,
+) -> tuple[Context, tuple[Compaction, ...]]:
+    """``context`` within ``room`` tokens, compacted only if it has to be.
+
+    Raises:
+        ContextTooLongError: What cannot be compacted (tasks, the last turns) is too long by itself.
+    """
+    done: list[Compaction] = []
+    for kept in range(keep, -1, -1):
+        if n_tokens(context, count) <= room:
+            return context, tuple(done)
+        context, report = await compact(context, compactor, int(room * NOTES_SHARE), keep=kept, count=count)
+        done.append(report)
+    if n_tokens(context, count) > room:
+        raise ContextTooLongError(
+            f"after compaction the context has {n_tokens(context, count)} tokens and {room} are there for it; "
+            "shorten the task, bound results more tightly, or use a model with a longer context."
+        )
+    return context, tuple(done)
+
+
+def assemble(
+    context: Context,
+    prompt: str,
+    rules: Sequence[Rule] = (),
+    *,
+    secret: str = "",
+    nonce: str | None = None,
+) -> tuple[Message, ...]:
+    """The messages of a request: pinned rules, the role's prompt, the context with its data fenced, the rules again.
+
+    Args:
+        context: The role's working memory.
+        prompt: The role's own.
+        rules: Those `active` for the role.
+        secret: Known to the run only; makes nonces that nobody can work out who knows the whole context.
+        nonce: Of the fences. None makes one for this request; one for a whole conversation, from `nonce_of`, leaves
+            the server's prefix cache something to find, at the price that a model can be led to repeat it.
+    """
+    texts = [entry.text for entry in context.entries] + [entry.source for entry in context.entries]
+    nonce = nonce_of([prompt, *texts], secret) if nonce is None else nonce
+    messages = [Message(role="system", content=f"{without_marks(prompt)}\n\n{fence_note(nonce)}")]
+    for entry in context.entries:
+        message = _message(entry, nonce)
+        if message.role == "user" and messages[-1].role == "user":  # many templates want turns to alternate
+            messages[-1] = messages[-1].model_copy(update={"content": f"{messages[-1].content}\n\n{message.content}"})
+        else:
+            messages.append(message)
+    return pinned(messages, rules)
+
+
+def _message(entry: Entry, nonce: str) -> Message:
+    match entry.kind:
+        case "task":
+            return Message(role="user", content=without_marks(entry.text))
+        case "answer":
+            calls = tuple(_as_sent(call) for call in entry.tool_calls)
+            return Message(role="assistant", content=without_marks(entry.text), tool_calls=calls)
+        case "result":
+            return Message(role="tool", content=fence(entry.text, entry.source, nonce), call_id=entry.call_id)
+        case _:
+            return Message(role="user", content=fence(entry.text, entry.source, nonce))
+
+
+def _as_sent(call: ToolCall) -> ToolCall:
+    """A call as servers take it back: they parse its arguments, and answer 400 where that fails."""
+    try:
+        arguments = json.loads(call.arguments)
+        text = canonical_json(arguments).decode() if isinstance(arguments, dict) else "{}"
+    except Exception:  # whatever a model wrote: not JSON, nested too deeply, digits without end
+        text = "{}"
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"
+    return call.model_copy(update={"name": name, "arguments": without_marks(text).replace("\n", " ")})
+
+
+def request_room(
+    context_tokens: int,
+    max_answer_tokens: int,
+    prompt: str,
+    rules: Sequence[Rule],
+    offers: Sequence[ToolOffer] = (),
+    count: Count = count_tokens,
+) -> int:
+    """Tokens that are left for a context beside prompt, rules, tools and answer.
+
+    Raises:
+        PinsTooLongError: The rules take more than their share.
+        ContextTooLongError: Nothing is left.
+    """
+    tools = sum(count(canonical_json(offer.model_dump(mode="json")).decode()) for offer in offers)
+    used = check_room(rules, context_tokens, count) + count(prompt) + tools + max_answer_tokens + 100
+    if used >= context_tokens:
+        raise ContextTooLongError(
+            f"prompt, rules, tools and answer take {used} of {context_tokens} tokens; "
+            "offer fewer tools, ask for a shorter answer, or use a model with a longer context."
+        )
+    return context_tokens - used

@@ -1,0 +1,232 @@
+"""A conversation: a model asks for tools until it answers, within rounds, budget and rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+from language_models.client import Completion, LanguageModel, Part, Request, Sampling, ToolCall
+from language_models.context import (
+    Compaction,
+    Compactor,
+    Context,
+    Count,
+    Entry,
+    append,
+    assemble,
+    count_tokens,
+    fit,
+    request_room,
+)
+from language_models.errors import ToolError
+from language_models.guard import AnswerAction, CallAction, Situation, breaches, explain
+from language_models.pins import PinnedModel, Rule
+from language_models.quotes import Finding, check_answer
+from language_models.tool import Prepared, Refusal, Returned, Toolbox, ToolRecorder, ToolUse, as_json, mention, shown
+
+
+class Limits(Part):
+    """Where a conversation ends, whatever the model wants."""
+
+    max_rounds: int = 8
+    """Completions; in the last one tools are not offered any more."""
+    max_calls_per_round: int = 4
+    max_identical: int = 2
+    """Times that the same call, with the same arguments, is made."""
+    max_idle_rounds: int = 3
+    """Rounds one after another in which nothing that was called could be done."""
+    max_result_characters: int = 4000
+    """Of a result, as the model is shown it."""
+    context_tokens: int = 32_768
+    keep_turns: int = 2
+    """Turns that a compaction leaves as they are."""
+
+
+Outcome = Literal["answered", "blocked", "truncated", "empty", "refused", "looping", "no_answer", "out_of_budget"]
+"""What a conversation came to. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
+limit of tokens, which says nothing about the idea; "looping": round after round nothing that it calls can be done;
+"no_answer": it wanted tools to the last; "out_of_budget": stopped before the next completion, to go on from its context.
+"""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What was said and done."""
+
+    outcome: Outcome
+    answer: str
+    """The last content; to be used only if it was ``answered``."""
+    context: Context
+    uses: tuple[ToolUse, ...]
+    findings: tuple[Finding, ...] = ()
+    """What the answer says that no record bears out."""
+    compactions: tuple[Compaction, ...] = ()
+    reason: str = ""
+    """Of any outcome but ``answered``."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a role brings to a conversation."""
+
+    model: LanguageModel
+    prompt: str
+    toolbox: Toolbox
+    record: ToolRecorder
+    compactor: Compactor
+    rules: tuple[Rule, ...] = ()
+    situation: Callable[[], Situation] = Situation
+    """What is spent and confirmed now."""
+    exhausted: Callable[[], str] = str
+    """Why nothing more may be spent; nothing while it may."""
+    sampling: Sampling = field(default_factory=Sampling)
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+    secret: str = ""
+    """For the nonces of fences."""
+    count: Count = count_tokens
+
+
+async def converse(setting: Setting, context: Context) -> Conversation:
+    """Let the model call tools until it answers.
+
+    Raises:
+        PinsAlteredError: A request would have gone out without the pinned rules.
+        PinsTooLongError, ContextTooLongError: It cannot fit, whatever is compacted.
+        LanguageModelError: The model gives no answer.
+    """
+    limits, model = setting.limits, PinnedModel.bind(setting.model, setting.rules)
+    offers = setting.toolbox.offers
+    room = request_room(
+        limits.context_tokens, setting.sampling.max_tokens, setting.prompt, setting.rules, offers, setting.count
+    )
+    uses: list[ToolUse] = []
+    compactions: list[Compaction] = []
+    corrected, n_idle_rounds = False, 0
+
+    def end(outcome: Outcome, answer: str = "", reason: str = "", findings: Sequence[Finding] = ()) -> Conversation:
+        return Conversation(outcome, answer, context, tuple(uses), tuple(findings), tuple(compactions), reason)
+
+    for number in range(limits.max_rounds):
+        if reason := setting.exhausted():
+            return end("out_of_budget", reason=reason)
+        last = number == limits.max_rounds - 1
+        if last and uses:
+            context = append(context, Entry(kind="task", text="No more tools can be called. Answer now."))
+        context, done = await fit(context, setting.compactor, room, keep=limits.keep_turns, count=setting.count)
+        compactions += done
+        request = Request(
+            messages=assemble(context, setting.prompt, setting.rules, secret=setting.secret),
+            sampling=setting.sampling,
+            seed=setting.seed,
+            tools=() if last else offers,
+            tool_choice="none" if last else "auto",
+        )
+        completion = await model.complete(request)
+        context, calls = _listen(context, completion, number)
+        if stopped := _stopped(completion):
+            return end(stopped, completion.content, f"the server ended it with {completion.finish_reason!r}")
+        if calls:
+            if last:
+                return end("no_answer", completion.content, "it still calls tools where none are offered")
+            made = []
+            for place, call in enumerate(calls):
+                made.append(await _use(setting, call, uses, place))
+                uses.append(made[-1])
+            context = append(context, *(_result(use) for use in made))
+            n_idle_rounds = 0 if any(use.outcome == "returned" for use in made) else n_idle_rounds + 1
+            if n_idle_rounds == limits.max_idle_rounds:
+                return end("looping", completion.content, made[-1].shown)
+            continue
+        action = AnswerAction(completion.content, uses)
+        situation = setting.situation()
+        if broken := breaches(setting.rules, action, situation):
+            if corrected or last:
+                return end("blocked", completion.content, explain(broken))
+            corrected = True
+            context = append(context, Entry(kind="task", text=f"The answer was {explain(broken)} Answer again."))
+            continue
+        return end("answered", completion.content, findings=check_answer(completion.content, uses, situation.records))
+    return end("no_answer", reason=f"no answer in {limits.max_rounds} rounds")
+
+
+def _listen(context: Context, completion: Completion, number: int) -> tuple[Context, tuple[ToolCall, ...]]:
+    """``context`` with the model's turn; its calls under names of ours, since theirs may repeat or be missing."""
+    calls = tuple(
+        call.model_copy(update={"call_id": f"call{number:02d}{place:03d}"})  # some templates want nine characters
+        for place, call in enumerate(completion.tool_calls)
+    )
+    return append(context, Entry(kind="answer", text=completion.content, tool_calls=calls)), calls
+
+
+def _stopped(completion: Completion) -> Outcome | None:
+    if completion.finish_reason == "length":
+        return "truncated"
+    if completion.refusal or completion.finish_reason == "content_filter":
+        return "refused"
+    return None if completion.tool_calls or completion.content.strip() else "empty"
+
+
+def _result(use: ToolUse) -> Entry:
+    return Entry(
+        kind="result",
+        text=use.shown,
+        source=f"{use.call.name[:64]}, record {mention(use.reference)}" if use.reference else "the laboratory",
+        call_id=use.call.call_id,
+        reference=use.reference,
+        dead_end=use.outcome != "returned",
+    )
+
+
+async def _use(setting: Setting, call: ToolCall, uses: Sequence[ToolUse], place: int) -> ToolUse:
+    limits = setting.limits
+    if place >= limits.max_calls_per_round:
+        text = f"not done: at most {limits.max_calls_per_round} calls are made at a time; call it in the next turn."
+        return ToolUse(call=call, outcome="too_many", shown=text)
+    prepared = setting.toolbox.prepare(call)
+    if isinstance(prepared, Refusal):
+        return ToolUse(call=call, outcome=prepared.outcome, shown=prepared.reason)
+    if (text := _repetition(prepared, uses, limits.max_identical)) is not None:
+        return ToolUse(call=call, arguments=prepared.values, outcome="repeated", shown=text)
+    reference, result = await setting.record(
+        len(uses), prepared.tool.name, prepared.values, partial(_make, setting, prepared)
+    )
+    returned = result.outcome == "returned"
+    told = shown(result.value if returned else result.reason, reference, limits.max_result_characters)
+    return ToolUse(
+        call=call,
+        arguments=prepared.values,
+        outcome=result.outcome,
+        reference=reference,
+        value=result.value,
+        shown=told,
+    )
+
+
+def _repetition(prepared: Prepared, uses: Sequence[ToolUse], limit: int) -> str | None:
+    same = [
+        use
+        for use in uses
+        if use.call.name == prepared.tool.name and use.arguments == prepared.values and use.outcome != "repeated"
+    ]
+    if len(same) < limit:
+        return None
+    outcomes = Counter(use.outcome for use in same).most_common(1)[0][0]
+    where = f"its result is record {mention(same[-1].reference)}" if same[-1].reference else "nothing came of it"
+    return (
+        f"not done: this very call of {prepared.tool.name!r} was made {len(same)} times already ({outcomes}; {where}), "
+        f"and {limit} is the limit. Use that result, change the arguments, or answer."
+    )
+
+
+async def _make(setting: Setting, prepared: Prepared) -> Returned:
+    """Guard first, then the tool."""
+    if broken := breaches(setting.rules, CallAction.of(prepared), setting.situation()):
+        return Returned(outcome="blocked", reason=explain(broken))
+    try:
+        return Returned(outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments)))
+    except ToolError as error:
+        return Returned(outcome="failed", reason=f"{prepared.tool.name} could not do this: {error}")
