@@ -1,0 +1,306 @@
+"""What works on a server, found by asking it what the roles will ask.
+
+Nothing is taken from documentation. That an answer fits a schema says little when a good model was asked nicely, so one
+probe asks for prose and demands a schema that prose cannot fit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import httpx
+from pydantic import ValidationError
+
+from language_models.client import Completion, Message, Request, Sampling, ToolOffer
+from language_models.clients.openai import OpenAIModel
+from language_models.errors import ContextTooLongError, LanguageModelError, ModelAbsentError
+from language_models.serving.load import Timed, body_of, http_client, quantiles_s, time_calls, variants
+from language_models.serving.metrics import read_metrics
+from language_models.serving.shape import REPRESENTATIVE, PromptShape
+from language_models.settings import ModelSettings
+
+State = Literal["works", "fails", "partly", "unknown"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was tried."""
+
+    role: str
+    """Empty for what concerns the server as a whole."""
+    feature: str
+    state: State
+    detail: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How fast one role's calls are answered, one at a time."""
+
+    role: str
+    n_calls: int
+    n_prompt_tokens: int
+    n_tokens: float
+    """Of an answer, on average."""
+    first_token_s: float
+    """Median."""
+    tokens_per_s: float
+    """Of one answer after its first token, median."""
+    total_s: float
+    """Median."""
+    cached_share: float
+    """Of the prompt's tokens, in calls after the first."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that was found."""
+
+    model: str
+    server: str
+    """Version as it names itself."""
+    findings: tuple[Finding, ...]
+    figures: tuple[Figures, ...]
+
+    @property
+    def serves(self) -> bool:
+        """Whether nothing that was tried fails."""
+        return all(finding.state != "fails" for finding in self.findings)
+
+
+async def check(
+    settings: ModelSettings, shapes: Sequence[PromptShape] = REPRESENTATIVE, *, n_calls: int = 5
+) -> Report:
+    """Try everything that the shapes need, and time them.
+
+    Args:
+        settings: Of a model behind a server.
+        shapes: As the study's roles send them.
+        n_calls: Timed calls for each shape.
+
+    Raises:
+        TransientError: There is no such server.
+        KeyRefusedError: It wants another key.
+        ModelAbsentError: It has no such model.
+    """
+    model = OpenAIModel(settings)
+    try:
+        offered = await model.offered()
+        item = next((item for item in offered if item.get("id") == settings.model), None)
+        if item is None:
+            names = ", ".join(str(item.get("id")) for item in offered) or "none"
+            raise ModelAbsentError(f"{settings.base_url} has no model {settings.model!r}; it offers: {names}.")
+        context = item.get("max_model_len")
+        findings = [Finding("", "model", "works", f"{settings.model}, context {context or 'not told'}")]
+        async with http_client(settings) as client:
+            server = await _version(settings, client)
+            findings += await _probes(model, settings, client, context)
+            figures = []
+            for shape in shapes:
+                found, figure = await _try(model, settings, client, shape, n_calls)
+                findings += found
+                figures += [figure] if figure else []
+    finally:
+        await model.close()
+    return Report(settings.model, server, tuple(findings), tuple(figures))
+
+
+def judge_structured(shape: PromptShape, completion: Completion) -> Finding:
+    """Whether the content parses as the shape's answer."""
+    assert shape.answer is not None
+    feature = "structured output"
+    try:
+        shape.answer.model_validate_json(completion.content)
+    except ValidationError as error:
+        if completion.finish_reason == "length":
+            n = shape.request.sampling.max_tokens
+            return Finding(shape.role, feature, "partly", f"cut off after {n} tokens, as asked; the rest is unknown")
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        return Finding(shape.role, feature, "fails", f"{place}: {first['msg']}; began {completion.content[:60]!r}")
+    return Finding(shape.role, feature, "works", f"fits {shape.answer.__name__}")
+
+
+def judge_tools(shape: PromptShape, completion: Completion) -> Finding:
+    """Whether a tool was called that is offered, with the arguments it takes."""
+    feature, offers = "tool calls", {offer.name: offer for offer in shape.request.tools}
+    if not completion.tool_calls:
+        if completion.finish_reason == "length":
+            return Finding(shape.role, feature, "partly", "the answer was cut off before a call was whole")
+        forced = shape.request.tool_choice == "required"
+        text = f"no call; finished with {completion.finish_reason!r}"
+        return Finding(shape.role, feature, "fails" if forced else "partly", text)
+    for call in completion.tool_calls:
+        if call.name not in offers:
+            return Finding(shape.role, feature, "fails", f"called {call.name!r}, which was not offered")
+        if wrong := wrong_arguments(offers[call.name], call.arguments):
+            return Finding(shape.role, feature, "fails", f"{call.name}: {wrong}")
+    names = ", ".join(f"{call.name}({call.arguments})" for call in completion.tool_calls)
+    return Finding(shape.role, feature, "works", names[:120])
+
+
+def wrong_arguments(offer: ToolOffer, arguments: str) -> str:
+    """What is wrong with the names of a tool's arguments; empty if nothing is."""
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        return f"arguments are not JSON: {arguments[:60]!r}"
+    if not isinstance(given, dict):
+        return f"arguments are no object: {arguments[:60]!r}"
+    missing = set(offer.parameters.get("required", ())) - set(given)
+    unknown = set(given) - set(offer.parameters.get("properties", {}))
+    if missing or unknown:
+        return f"lacks {sorted(missing)}, invents {sorted(unknown)}"
+    return ""
+
+
+def judge_log_probabilities(shape: PromptShape, completion: Completion) -> Finding:
+    """Whether each token has a log probability and as many alternatives as asked, which are probabilities together."""
+    feature, wanted = "log probabilities", shape.request.n_log_probabilities
+    tokens = completion.log_probabilities
+    if not tokens:
+        return Finding(shape.role, feature, "fails", "none came back")
+    if any(token.log_probability > 1e-6 for token in tokens):
+        return Finding(shape.role, feature, "fails", "a log probability is above 0")
+    fewest = min(len(token.alternatives) for token in tokens)
+    # A grammar leaves few tokens possible; the others have probability 0 and may be left out.
+    if fewest < 1:
+        return Finding(shape.role, feature, "fails", f"asked for {wanted} alternatives, got {fewest} at a token")
+    largest = max(sum(math.exp(value) for _, value in token.alternatives) for token in tokens)
+    if largest > 1.001:
+        return Finding(shape.role, feature, "fails", f"alternatives sum to {largest:.3f} at a token")
+    return Finding(shape.role, feature, "works", f"{len(tokens)} tokens, at least {fewest} alternatives at each")
+
+
+def figures_of(role: str, calls: Sequence[Timed]) -> Figures | None:
+    """Figures of calls that were answered; None if none was."""
+    good = [call for call in calls if not call.error]
+    if not good:
+        return None
+    rates = [
+        (call.n_tokens - 1) / (call.total_s - call.first_token_s)
+        for call in good
+        if call.n_tokens > 1 and call.total_s > call.first_token_s
+    ]
+    later = good[1:]
+    n_later = sum(call.n_prompt_tokens for call in later)
+    return Figures(
+        role,
+        len(good),
+        good[0].n_prompt_tokens,
+        sum(call.n_tokens for call in good) / len(good),
+        quantiles_s([call.first_token_s for call in good], (0.5,))[0],
+        quantiles_s(rates, (0.5,))[0],
+        quantiles_s([call.total_s for call in good], (0.5,))[0],
+        sum(call.n_cached_tokens for call in later) / n_later if n_later else math.nan,
+    )
+
+
+async def _try(
+    model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, shape: PromptShape, n_calls: int
+) -> tuple[list[Finding], Figures | None]:
+    before = await read_metrics(settings.base_url, client)
+    try:
+        first, again = await model.complete(shape.request), await model.complete(shape.request)
+    except LanguageModelError as error:
+        return [Finding(shape.role, "answer", "fails", str(error))], None
+    if first.finish_reason == "length":
+        found = [Finding(shape.role, "answer", "partly", f"cut off after {shape.request.sampling.max_tokens} tokens")]
+    else:
+        found = [Finding(shape.role, "answer", "works", f"finished with {first.finish_reason!r}")]
+    if shape.answer is not None:
+        found.append(judge_structured(shape, first))
+    if shape.request.tools:
+        found.append(judge_tools(shape, first))
+    if shape.request.n_log_probabilities:
+        found.append(judge_log_probabilities(shape, first))
+    same = _said(first) == _said(again)
+    found.append(
+        Finding(shape.role, "seed", "works", "twice the same")
+        if same
+        else Finding(shape.role, "seed", "partly", "the same seed gave another text; only recorded answers repeat")
+    )
+    after = await read_metrics(settings.base_url, client)
+    hits = after.since(before).total("vllm:prefix_cache_hits_total")
+    asked = after.since(before).total("vllm:prefix_cache_queries_total")
+    cached = again.usage.n_cached_tokens
+    if cached or hits:
+        text = f"{cached} of {again.usage.n_prompt_tokens} tokens of the second prompt"
+        text += f"; /metrics: {hits:.0f} of {asked:.0f} hit" if after else ""
+        found.append(Finding(shape.role, "prefix cache", "works", text))
+    else:
+        text = "no hit on the second sending" if after else "the server says nothing about it"
+        found.append(Finding(shape.role, "prefix cache", "partly" if after else "unknown", text))
+    calls, _ = await time_calls(client, settings, variants(shape.request, n_calls), 1)
+    if failed := [call.error for call in calls if call.error]:
+        found.append(Finding(shape.role, "streaming", "fails", f"{len(failed)} of {len(calls)}: {failed[0]}"))
+    return found, figures_of(shape.role, calls)
+
+
+def _said(completion: Completion) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return completion.content, tuple((call.name, call.arguments) for call in completion.tool_calls)
+
+
+_PROSE = (Message(role="user", content="Write two sentences about rain, in plain English. No JSON, no lists."),)
+_WORD = "zq7x"
+
+
+async def _probes(
+    model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, context: object
+) -> list[Finding]:
+    schema = {
+        "type": "object",
+        "properties": {"word": {"type": "string", "enum": [_WORD]}},
+        "required": ["word"],
+        "additionalProperties": False,
+    }
+    asked = Request(messages=_PROSE, sampling=Sampling(temperature=0.0, max_tokens=64))
+    found = []
+    try:
+        answer = await model.complete(asked.model_copy(update={"answer_schema": schema}))
+        kept = _fits_word(answer.content)
+        text = "a schema holds against a prompt that wants prose" if kept else f"not enforced: {answer.content[:60]!r}"
+        found.append(Finding("", "schema is enforced", "works" if kept else "fails", text))
+    except LanguageModelError as error:
+        found.append(Finding("", "schema is enforced", "fails", str(error)))
+    old = await client.post(
+        f"{settings.base_url.rstrip('/')}/chat/completions", json=body_of(settings, asked) | {"guided_json": schema}
+    )
+    if old.status_code == 200 and not _fits_word(old.json()["choices"][0]["message"]["content"] or ""):
+        found.append(Finding("", "old name guided_json", "works", "ignored without an error, so it is never sent"))
+    else:
+        text = "refused" if old.status_code != 200 else "still understood"
+        found.append(Finding("", "old name guided_json", "works", text))
+    if isinstance(context, int):
+        long = (Message(role="user", content="rain " * (context + 8)),)
+        try:
+            await model.complete(asked.model_copy(update={"messages": long}))
+            found.append(Finding("", "too long a prompt", "fails", "was answered, so part of it was dropped"))
+        except ContextTooLongError:
+            found.append(Finding("", "too long a prompt", "works", "refused with the right error"))
+        except LanguageModelError as error:
+            found.append(Finding("", "too long a prompt", "partly", f"refused as {type(error).__name__}: {error}"))
+    metrics = await read_metrics(settings.base_url, client)
+    found.append(
+        Finding("", "metrics", "works" if metrics else "unknown", f"{len(metrics.samples)} samples" if metrics else "none")
+    )
+    return found
+
+
+def _fits_word(content: str) -> bool:
+    try:
+        return bool(json.loads(content) == {"word": _WORD})
+    except ValueError:
+        return False
+
+
+async def _version(settings: ModelSettings, client: httpx.AsyncClient) -> str:
+    try:
+        response = await client.get(settings.base_url.rstrip("/").removesuffix("/v1") + "/version")
+        return f"vLLM {response.json()['version']}"
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        return "not told"
