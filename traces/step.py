@@ -48,6 +48,11 @@ class StepContext:
     rng: np.random.Generator
     """Depends on the campaign's seed and the key."""
     artifacts: ArtifactStore
+    note: Callable[[Mapping[str, Any]], None] = lambda detail: None
+    """Writes down at once what happens while the step runs (a try that failed, what it cost), as a further intent.
+
+    Notes are part of the journal, but of no record: the canonical form leaves them aside.
+    """
 
 
 def step_rng(seed: int, key: Digest) -> np.random.Generator:
@@ -133,6 +138,7 @@ class Trace:
         position: Mapping[str, int | str] | None = None,
         effect: Literal["repeatable", "external"] = "repeatable",
         retry_external: bool = False,
+        note: Callable[[], Mapping[str, Any]] | None = None,
     ) -> Recorded[R]:
         """Return what the step recorded, or run it and record what it returns.
 
@@ -146,6 +152,8 @@ class Trace:
             position: Where in the campaign: cycle, role, sample number.
             effect: ``repeatable`` if running it again after a crash does no harm, ``external`` if it may.
             retry_external: Run an external step again that was cut short: a person looked and said so.
+            note: Called when the step is about to begin, and only then; what it returns is written with the intent. If
+                it raises, the step is not begun.
 
         Raises:
             StepInterruptedError: An external step was begun before and has no result.
@@ -165,7 +173,7 @@ class Trace:
                 break
             await asyncio.shield(asyncio.wrap_future(running))
         try:
-            return await self._run(key, name, function, returns, inputs, position, effect, retry_external)
+            return await self._run(key, name, function, returns, inputs, position, effect, retry_external, note)
         finally:
             with self._guard:
                 del self._running[key]
@@ -181,6 +189,7 @@ class Trace:
         position: Mapping[str, int | str],
         effect: Literal["repeatable", "external"],
         retry_external: bool,
+        note: Callable[[], Mapping[str, Any]] | None,
     ) -> Recorded[R]:
         # Checked before running, since running may cost money.
         self._check_type(returns, name)
@@ -193,8 +202,13 @@ class Trace:
                 "that with `Trace.record` under the same name, inputs and position, or run the step again with "
                 "`retry_external=True`."
             )
-        self._append(INTENT, {"effect": effect}, key=key, name=name, inputs=inputs, position=position, attempt=attempt)
-        result = function(StepContext(key, step_rng(self.seed, key), self.artifacts))
+
+        def write(detail: Mapping[str, Any] | None) -> None:
+            body = {"effect": effect} if detail is None else {"effect": effect, "note": dict(detail)}
+            self._append(INTENT, body, key=key, name=name, inputs=inputs, position=position, attempt=attempt)
+
+        write(None if note is None else note())
+        result = function(StepContext(key, step_rng(self.seed, key), self.artifacts, write))
         record = await result if inspect.isawaitable(result) else result
         if type(record) is not returns:
             raise StepResultError(

@@ -76,7 +76,7 @@ class OpenAIModel:
         """
         body = body_of_request(self.settings, request)
         began = time.perf_counter()
-        async with self._sending():
+        async with self.sending():
             answer = await (self._streamed(body) if self.settings.stream else self._whole(body))
         return completion_of(answer, latency_s=time.perf_counter() - began)
 
@@ -87,9 +87,9 @@ class OpenAIModel:
             TransientError: No answer came.
             RequestRefusedError: The key was refused, or this is no such server.
         """
-        async with self._sending():
-            response = await self._client().models.with_raw_response.list()
-            listed = _json(response.text).get("data")
+        async with self.sending():
+            response = await self.connection().models.with_raw_response.list()
+            listed = json_object(response.text).get("data")
         return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
     async def close(self) -> None:
@@ -111,13 +111,17 @@ class OpenAIModel:
             )
         return key
 
-    def _client(self) -> openai.AsyncOpenAI:
+    def connection(self) -> openai.AsyncOpenAI:
+        """The package's client for this event loop, which tries nothing again."""
         loop = asyncio.get_running_loop()
         if (client := self._clients.get(loop)) is None:
-            host = urlsplit(self.settings.base_url).hostname or ""
+            address = urlsplit(self.settings.base_url)
+            local = address.hostname in _LOCAL
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=self.settings.most_in_flight)
-            # A proxy of the environment is not for this machine's own servers.
-            http = openai.DefaultAsyncHttpxClient(trust_env=host not in _LOCAL, limits=limits)
+            # This machine's own servers want no proxy, and without TLS no certificates, which take long to load.
+            http = openai.DefaultAsyncHttpxClient(
+                trust_env=not local, verify=not (local and address.scheme == "http"), limits=limits
+            )
             client = openai.AsyncOpenAI(
                 api_key=self._key(),
                 base_url=self.settings.base_url,
@@ -130,18 +134,18 @@ class OpenAIModel:
 
     async def _whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
         async with asyncio.timeout(self.settings.timeout_s):
-            response = await self._client().chat.completions.with_raw_response.create(**body)
-            return _json(response.text)
+            response = await self.connection().chat.completions.with_raw_response.create(**body)
+            return json_object(response.text)
 
     async def _streamed(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        stream = await self._client().chat.completions.create(
+        stream = await self.connection().chat.completions.create(
             **body, stream=True, stream_options={"include_usage": True}
         )
         async with stream:
             return joined([chunk.to_dict() async for chunk in stream])
 
     @asynccontextmanager
-    async def _sending(self) -> AsyncIterator[None]:
+    async def sending(self) -> AsyncIterator[None]:
         """Turn whatever goes wrong into this package's errors."""
         place = f"{self.name!r} at {self.settings.base_url}"
         try:
@@ -310,13 +314,13 @@ class _Answer(_Said):
 
 
 def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Completion:
-    """Read an answer of the protocol.
+    """Read an answer of the protocol; halves of characters are replaced, infinities become the least that is written.
 
     Raises:
         ServerFailedError: It is none.
     """
     try:
-        read = _Answer.model_validate(dict(answer))
+        read = _Answer.model_validate(_whole_characters(dict(answer)))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -345,8 +349,8 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Compl
         log_probabilities=tuple(
             TokenLogProbability(
                 token=token.token,
-                log_probability=_finite(token.logprob),
-                alternatives=tuple((other.token, _finite(other.logprob)) for other in token.top_logprobs or ()),
+                log_probability=finite(token.logprob),
+                alternatives=tuple((other.token, finite(other.logprob)) for other in token.top_logprobs or ()),
             )
             for token in (choice.logprobs.content or () if choice.logprobs else ())
         ),
@@ -354,7 +358,8 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Compl
     )
 
 
-def _finite(log_probability: float) -> float:
+def finite(log_probability: float) -> float:
+    """The same, or the least that servers write."""
     return log_probability if math.isfinite(log_probability) else LEAST_LOG_PROBABILITY
 
 
@@ -410,8 +415,25 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _json(text: str) -> dict[str, Any]:
-    value = json.loads(text)
+def _whole_characters(value: Any) -> Any:
+    """The same with halves of characters replaced, which no record can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole_characters(name): _whole_characters(inner) for name, inner in value.items()}
+    return [_whole_characters(inner) for inner in value] if isinstance(value, list) else value
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The object that a body holds.
+
+    Raises:
+        ValueError: It holds something else.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
     if not isinstance(value, dict):
         raise ValueError(f"a JSON {type(value).__name__} instead of an object")
     return value

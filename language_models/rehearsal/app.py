@@ -137,7 +137,45 @@ def create_app(settings: RehearsalSettings | None = None, answer: Answer | None 
         finally:
             state.running -= 1
 
+    @app.post("/v1/completions")
+    async def completions(request: Request) -> Response:
+        if (refused := _refused_key(request, settings)) is not None:
+            return refused
+        body = json.loads(await request.body())
+        if body.get("model") != settings.model:
+            return _error(404, "NotFoundError", f"The model `{body.get('model')}` does not exist.", param="model")
+        return JSONResponse(_echoed(body, settings, fingerprint))
+
     return app
+
+
+def _echoed(body: Mapping[str, Any], settings: RehearsalSettings, fingerprint: str) -> dict[str, Any]:
+    """Log probabilities of a text; those of a token depend on what is before it and on the model, as they should."""
+    tokens = tokens_of(str(body["prompt"]))
+    logs: list[float | None] = [None]
+    for place in range(1, len(tokens)):
+        before = digest_of([settings.model, settings.seed, tokens[max(0, place - 8) : place + 1]])
+        logs.append(-float(np.random.default_rng(int(before, 16)).exponential(2.0)))
+    offsets = np.cumsum([0, *map(len, tokens)])[:-1].tolist()
+    usage = {"prompt_tokens": len(tokens), "completion_tokens": 1, "total_tokens": len(tokens) + 1}
+    scored = {"tokens": [*tokens, "."], "token_logprobs": [*logs, -1.0], "text_offset": [*offsets, len(body["prompt"])]}
+    top = [None, *({token: log} for token, log in zip(tokens[1:], logs[1:], strict=True)), {".": -1.0}]
+    choice = {
+        "index": 0,
+        "text": f"{body['prompt']}.",
+        "logprobs": scored | {"top_logprobs": top},
+        "finish_reason": "length",
+        "stop_reason": None,
+    }
+    return {
+        "id": "cmpl-0",
+        "object": "text_completion",
+        "created": int(time.time()),
+        "model": body["model"],
+        "choices": [choice],
+        "system_fingerprint": fingerprint,
+        "usage": usage,
+    }
 
 
 async def _chat(

@@ -1,0 +1,214 @@
+"""What a run has spent: requests, tokens, money, participants. It fails closed.
+
+Before anything is sent, the worst that it can cost is reserved; afterwards what it cost is settled. Both are notes of
+the step in the trace, and the ledger of a run is their fold: there is no second truth. A call that was cut short stays
+charged with all that was reserved for it, as nobody knows what the server did.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import Field
+
+from language_models.client import Part, Request, Usage
+from language_models.errors import BudgetExhaustedError
+from language_models.settings import Price
+from traces.digest import Digest, canonical_json
+from traces.fold import fold
+from traces.journal import INTENT, Event
+
+_PER_MESSAGE: Final = 16
+_PER_REQUEST: Final = 64
+"""Tokens that a chat template may add."""
+
+
+class Amount(Part):
+    """Something spent."""
+
+    requests: int = 0
+    tokens: int = 0
+    """Of prompts and answers."""
+    millionths: int = 0
+    """Money, in millionths of the study's currency, rounded up: sums are exact in any order."""
+    participants: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(**{name: getattr(self, name) + getattr(other, name) for name in AMOUNTS})
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(**{name: getattr(self, name) - getattr(other, name) for name in AMOUNTS})
+
+
+AMOUNTS: Final = tuple(Amount.model_fields)
+NOTHING: Final = Amount()
+
+
+class Budget(Part):
+    """The most that a run may spend; None where the study sets no limit."""
+
+    requests: int | None = Field(None, ge=0)
+    tokens: int | None = Field(None, ge=0)
+    money: float | None = Field(None, ge=0)
+    """In the study's currency."""
+    participants: int | None = Field(None, ge=0)
+
+    def most(self) -> dict[str, int]:
+        """Limits in the units of `Amount`, of what is limited."""
+        money = None if self.money is None else math.floor(round(self.money * 1e6, 3))
+        limits = {
+            "requests": self.requests,
+            "tokens": self.tokens,
+            "millionths": money,
+            "participants": self.participants,
+        }
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+@dataclass(frozen=True)
+class Spending:
+    """State of the fold."""
+
+    settled: Amount = NOTHING
+    open: Mapping[Digest, Amount] = field(default_factory=lambda: MappingProxyType({}))
+    """Reserved and not settled, by the key of the step."""
+
+    @property
+    def total(self) -> Amount:
+        """Settled and reserved together."""
+        return sum(self.open.values(), self.settled)
+
+
+def spend(spending: Spending, event: Event) -> Spending:
+    """The reducer: notes reserve and settle; a result that settled nothing used all that was reserved."""
+    settled, reserved = spending.settled, spending.open.get(event.key)
+    if event.kind != INTENT:
+        if reserved is None:
+            return spending
+        settled, now = settled + reserved, None
+    else:
+        note = event.body.get("note", {})
+        if not {"reserved", "spent"} & set(note):
+            return spending
+        now = reserved
+        if "spent" in note:
+            settled, now = settled + Amount.model_validate(note["spent"]), None
+        if "reserved" in note:
+            # Begun again without a word about the last time: it was cut short, and stays charged.
+            settled, now = settled + (now or NOTHING), Amount.model_validate(note["reserved"])
+    others = {key: amount for key, amount in spending.open.items() if key != event.key}
+    return replace(spending, settled=settled, open=others if now is None else {**others, event.key: now})
+
+
+def spending_of(events: Iterable[Event]) -> Spending:
+    """What a journal says was spent."""
+    return fold(events, Spending(), spend)
+
+
+class Ledger:
+    """The budget of a run while it runs; may be used from several threads."""
+
+    def __init__(self, budget: Budget, spent: Amount = NOTHING) -> None:
+        """Go on from what was spent; `Ledger.of` reads that from the trace."""
+        self.budget = budget
+        self._most = budget.most()
+        self._settled, self._reserved, self._guard = spent, NOTHING, threading.Lock()
+
+    @classmethod
+    def of(cls, budget: Budget, events: Iterable[Event]) -> Ledger:
+        """The ledger of a run, from its journal; what was cut short counts as spent."""
+        return cls(budget, spending_of(events).total)
+
+    @property
+    def total(self) -> Amount:
+        """Spent and reserved."""
+        with self._guard:
+            return self._settled + self._reserved
+
+    def check(self, worst: Amount, purpose: str) -> None:
+        """Say whether ``worst`` could be reserved now.
+
+        Raises:
+            BudgetExhaustedError: It could not.
+        """
+        with self._guard:
+            self._check(worst, purpose)
+
+    def reserve(self, worst: Amount, purpose: str) -> Reservation:
+        """Set aside the worst that something can cost.
+
+        Raises:
+            BudgetExhaustedError: The budget does not cover it; nothing was reserved.
+        """
+        with self._guard:
+            self._check(worst, purpose)
+            self._reserved += worst
+        return Reservation(self, worst)
+
+    def _check(self, worst: Amount, purpose: str) -> None:
+        for name, most in self._most.items():
+            spent, held, wanted = (getattr(item, name) for item in (self._settled, self._reserved, worst))
+            if wanted and spent + held + wanted > most:
+                raise BudgetExhaustedError(
+                    f"{purpose} may take {_shown(name, wanted)}, but of the budget of {_shown(name, most)} "
+                    f"{_shown(name, spent)} are spent and {_shown(name, held)} reserved; nothing was sent. "
+                    "Raise the budget in the study file and resume, or ask for less."
+                )
+
+    def _settle(self, reserved: Amount, spent: Amount) -> None:
+        with self._guard:
+            self._reserved -= reserved
+            self._settled += spent
+
+
+class Reservation:
+    """Something set aside; settled once."""
+
+    def __init__(self, ledger: Ledger, worst: Amount) -> None:
+        self._ledger, self.worst, self._open = ledger, worst, True
+
+    def settle(self, spent: Amount | None = None) -> None:
+        """Give back what was not needed; without ``spent`` nothing is given back. Further calls change nothing."""
+        if self._open:
+            self._open = False
+            self._ledger._settle(self.worst, self.worst if spent is None else spent)
+
+    def note(self) -> dict[str, Any]:
+        """For the trace."""
+        return {"reserved": self.worst.model_dump()}
+
+
+def cost(price: Price, usage: Usage) -> Amount:
+    """What a call took, by the cost table."""
+    cached = price.input if price.cached_input is None else price.cached_input
+    n_cached = min(usage.n_cached_tokens, usage.n_prompt_tokens)
+    money = (
+        (usage.n_prompt_tokens - n_cached) * price.input + n_cached * cached + usage.n_completion_tokens * price.output
+    )
+    return Amount(
+        requests=1,
+        tokens=usage.n_prompt_tokens + usage.n_completion_tokens,
+        millionths=math.ceil(round(money, 6)),
+    )
+
+
+def most_prompt_tokens(request: Request) -> int:
+    """An upper bound without a tokenizer: no token of a prompt is shorter than a byte of UTF-8."""
+    said = request.model_dump(mode="json", include={"messages", "tools", "answer_schema"})
+    return len(canonical_json(said)) + _PER_MESSAGE * len(request.messages) + _PER_REQUEST
+
+
+def worst_case(price: Price, request: Request) -> Amount:
+    """The most that a call can cost: nothing cached, an answer up to the limit."""
+    dearest = price.model_copy(update={"input": max(price.input, price.cached_input or 0.0), "cached_input": None})
+    most = Usage(n_prompt_tokens=most_prompt_tokens(request), n_completion_tokens=request.sampling.max_tokens)
+    return cost(dearest, most)
+
+
+def _shown(name: str, value: int) -> str:
+    return f"{value / 1e6:.6g} of money" if name == "millionths" else f"{value} {name}"

@@ -1,0 +1,82 @@
+"""What can be known before money is spent: is the server there, the key right, the model served, the budget enough."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from language_models.client import Message, Request, Sampling
+from language_models.clients.openai import OpenAIModel
+from language_models.errors import ContextTooLongError, ModelAbsentError
+from language_models.ledger import Ledger, worst_case
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A model can be asked."""
+
+    model: str
+    context_tokens: int | None
+    """Longest prompt and answer; None if neither server nor study says."""
+    server: str = ""
+    """Of the probe; empty without one."""
+
+
+async def preflight(
+    model: OpenAIModel,
+    *,
+    ledger: Ledger | None = None,
+    requests: Sequence[Request] = (),
+    schemas: Iterable[dict[str, Any]] = (),
+) -> Ready:
+    """Check a model before a run; free unless ``schemas`` are given, each of which costs an answer of one token.
+
+    Args:
+        model: To be asked.
+        ledger: Whether it covers the dearest of ``requests``.
+        requests: Of the sizes that will be sent. Their length is known to the server only, so they are refused here if
+            the answer alone does not fit.
+        schemas: Sent to see whether the server can enforce them.
+
+    Raises:
+        UnreachableError: No server.
+        KeyRefusedError: No key, or the wrong one.
+        ModelAbsentError: The server has no such model.
+        ContextTooLongError: An answer as long as asked for cannot fit.
+        SchemaRefusedError: The server cannot enforce a schema.
+        BudgetExhaustedError: The budget does not cover one call.
+    """
+    settings = model.settings
+    if ledger is not None:
+        for request in requests:
+            ledger.check(worst_case(settings.price, request), f"one call of {model.name!r}")
+    offered = {str(item.get("id")): item for item in await model.offered()}
+    if settings.model not in offered:
+        near = difflib.get_close_matches(settings.model, offered, n=3, cutoff=0.3) or sorted(offered)[:3]
+        raise ModelAbsentError(
+            f"model {model.name!r}: the server at {settings.base_url} does not offer {settings.model!r}; "
+            f"it has {', '.join(map(repr, near)) or 'none'}. Name one of those, or serve the model."
+        )
+    told = offered[settings.model].get("max_model_len")
+    limits = [limit for limit in (settings.context_tokens, told) if isinstance(limit, int)]
+    longest = min(limits, default=None)
+    for request in requests:
+        if longest is not None and request.sampling.max_tokens >= longest:
+            raise ContextTooLongError(
+                f"model {model.name!r}: an answer of up to {request.sampling.max_tokens} tokens leaves no room for a "
+                f"prompt in its context of {longest}; nothing was sent. Lower `max_tokens` or serve a longer context."
+            )
+    server = ""
+    for schema in schemas:
+        asked = Request(
+            messages=(Message(role="user", content="?"),), sampling=Sampling(max_tokens=1), answer_schema=schema
+        )
+        reservation = ledger.reserve(worst_case(settings.price, asked), "a probe") if ledger is not None else None
+        try:
+            server = (await model.complete(asked)).server
+        finally:
+            if reservation is not None:
+                reservation.settle()
+    return Ready(settings.model, longest, server)

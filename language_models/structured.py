@@ -1,0 +1,259 @@
+"""Answers of a type: a pydantic class becomes a JSON schema that the server enforces where it can.
+
+What comes back is read as untrusted text all the same. An answer that does not fit gets one more chance: with the
+validation error if it could be read, anew (and with more room) if it was cut, empty or ran away. After that there is
+an `Unanswered` with the reason: a value, not an exception, since a model that cannot answer is a result.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from language_models.call import Called
+from language_models.client import Completion, Message, Request
+from language_models.errors import SchemaRefusedError
+from language_models.outcome import Outcome, outcome_of
+from traces.digest import Digest
+
+T = TypeVar("T", bound=BaseModel)
+
+Ask = Callable[[Request, int], Awaitable[Called]]
+"""Makes a call: the request, and which try of this answer it is, for its position in the trace."""
+
+Reason = Literal["truncated", "runaway", "repetitive", "empty", "refused", "not_json", "wrong_form", "too_long"]
+"""Why there is no answer: the outcomes of a call, or what is wrong with what it says."""
+
+MOST_CHARACTERS: Final = 400_000
+_SHOWN_ERRORS: Final = 8
+_SHOWN: Final = 300
+_ENFORCEABLE_NOT: Final = (
+    "multipleOf",
+    "uniqueItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "patternProperties",
+    "propertyNames",
+)
+"""Keywords that vLLM's default backend and hosted providers do not enforce."""
+_FENCE: Final = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Answered(Generic[T]):
+    """A model gave what was asked for."""
+
+    value: T
+    calls: tuple[Digest, ...]
+    """Records of the calls, the last one gave the answer."""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A model did not give what was asked for, in two tries."""
+
+    reason: Reason
+    """Of the last try."""
+    detail: str
+    """What was wrong, for a reader; it quotes nothing that the model wrote but names of fields."""
+    calls: tuple[Digest, ...]
+    reasons: tuple[Reason, ...] = ()
+    """Of each try."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the answer was never finished, which says nothing about what it would have been."""
+        return self.reason in ("truncated", "runaway", "repetitive", "empty", "too_long")
+
+
+class Misread(Exception):  # noqa: N818 - caught in this module and by whoever parses by hand, never reported
+    """An answer is not of the type."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason, self.detail = reason, detail
+
+
+def answer_schema(answer_type: type[BaseModel]) -> dict[str, Any]:
+    """JSON schema of a type as servers enforce it: every field is required and no other is allowed.
+
+    Raises:
+        SchemaRefusedError: The type needs what servers cannot enforce.
+    """
+    schema: dict[str, Any] = _strict(answer_type.model_json_schema())
+    if problems := list(_unenforceable(schema, answer_type.__name__)):
+        raise SchemaRefusedError(
+            f"no server can enforce {answer_type.__name__}: {'; '.join(problems)}. Use plain fields, lists and "
+            "choices, and check the rest when the answer is read."
+        )
+    return schema
+
+
+def _strict(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_strict(inner) for inner in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept: dict[str, Any] = {}
+    for name, inner in schema.items():
+        if name in ("properties", "$defs"):
+            kept[name] = {field: _strict(part) for field, part in inner.items()}
+        elif name in ("enum", "const"):
+            kept[name] = inner
+        elif name not in ("default", "title"):
+            kept[name] = _strict(inner)
+    if "properties" in kept:
+        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
+    return kept
+
+
+def _unenforceable(schema: Any, path: str) -> Iterator[str]:
+    if isinstance(schema, list):
+        for place, inner in enumerate(schema):
+            yield from _unenforceable(inner, f"{path}[{place}]")
+    elif isinstance(schema, Mapping):
+        yield from (f"{path} has {word}" for word in _ENFORCEABLE_NOT if word in schema)
+        if schema.get("type") == "object" and schema.get("additionalProperties", False) is not False:
+            yield f"{path} has fields of any name"
+        for name, inner in schema.items():
+            if name in ("properties", "$defs"):
+                for field, part in inner.items():
+                    yield from _unenforceable(part, f"{path}.{field}")
+            elif name not in ("enum", "const", "required"):
+                yield from _unenforceable(inner, path)
+
+
+def parse(completion: Completion, answer_type: type[T]) -> T:
+    """Read an answer.
+
+    Raises:
+        Misread: It is none of this type.
+    """
+    outcome: Outcome = outcome_of(completion)
+    if outcome == "refused":
+        raise Misread("refused", "the model or a filter of its server refused to answer")
+    if outcome == "empty":
+        raise Misread("empty", "the answer is empty")
+    if completion.finish_reason == "length":
+        said = {"runaway": "went on after it was complete", "repetitive": "repeats itself without end"}
+        problem = said.get(outcome, "was cut at the limit of tokens before it was complete")
+        raise Misread("truncated" if outcome == "answered" else outcome, f"the answer {problem}")
+    if len(completion.content) > MOST_CHARACTERS:
+        raise Misread("too_long", f"the answer has {len(completion.content)} characters; at most {MOST_CHARACTERS}")
+    try:
+        return answer_type.model_validate_json(json.dumps(_value(completion.content)), strict=True)
+    except ValidationError as error:
+        raise Misread("wrong_form", _problems(error)) from None
+    except Misread as problem:
+        if outcome == "repetitive":
+            raise Misread("repetitive", "the answer repeats itself without end") from None
+        raise problem from None
+
+
+def _value(content: str) -> Any:
+    """The JSON object of an answer: all of it, or the one block in fences that some models put it in."""
+    text = content.strip()
+    if not text.startswith(("{", "[")) and len(blocks := _FENCE.findall(text)) == 1:
+        text = blocks[0]
+    try:
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+        # Halves of characters and numbers like 1e999 pass until here, but no record could hold them.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except json.JSONDecodeError as error:
+        raise Misread("not_json", f"not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise Misread("not_json", "not JSON that can be read: nested too deeply") from None
+    except UnicodeEncodeError:
+        raise Misread("not_json", "not JSON that can be kept: halves of characters in a text") from None
+    except ValueError as error:
+        raise Misread("not_json", f"not JSON: {str(error)[:_SHOWN]}") from None
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("an object has one field twice")
+    return value
+
+
+def _problems(error: ValidationError) -> str:
+    """What does not fit, by field, in words; what the model wrote there is not repeated."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    said = []
+    for problem in found[:_SHOWN_ERRORS]:
+        place = ".".join(str(part) for part in problem["loc"])[:80] or "the whole"
+        said.append(f"{json.dumps(place)}: {problem['msg'][:_SHOWN]}")
+    more = f"; and {len(found) - _SHOWN_ERRORS} more" if len(found) > _SHOWN_ERRORS else ""
+    return "; ".join(said) + more
+
+
+async def ask_for(answer_type: type[T], ask: Ask, request: Request) -> Answered[T] | Unanswered:
+    """An answer of a type, in at most two calls.
+
+    Args:
+        answer_type: What is wanted.
+        ask: Makes a call, such as ``lambda request, number: caller.ask(request, role=..., position={"try": number})``.
+        request: Without a schema; that of the type is added, for the server to enforce. A server that cannot is given
+            the schema in words.
+
+    Raises:
+        LanguageModelError: A call could not be made.
+    """
+    schema = answer_schema(answer_type)
+    asked = request.model_copy(update={"answer_schema": schema})
+    calls: list[Digest] = []
+    reasons: list[Reason] = []
+    while True:
+        try:
+            called = await ask(asked, len(calls))
+        except SchemaRefusedError:
+            if asked.answer_schema is None:
+                raise
+            asked = _in_words(asked, schema)
+            continue
+        calls.append(called.digest)
+        try:
+            return Answered(parse(called.completion, answer_type), tuple(calls))
+        except Misread as problem:
+            reasons.append(problem.reason)
+            if len(calls) == 2 or problem.reason == "refused":
+                return Unanswered(problem.reason, problem.detail, tuple(calls), tuple(reasons))
+            asked = _once_more(asked, called.completion, problem)
+
+
+def _in_words(request: Request, schema: Mapping[str, Any]) -> Request:
+    told = Message(
+        role="system",
+        content="Answer with one JSON object and nothing else. It must fit this JSON schema:\n" + json.dumps(schema),
+    )
+    return request.model_copy(update={"answer_schema": None, "messages": (told, *request.messages)})
+
+
+def _once_more(request: Request, completion: Completion, problem: Misread) -> Request:
+    """The second try: a repair of what can be read, otherwise the same question with more room."""
+    if problem.reason in ("not_json", "wrong_form"):
+        told = (
+            Message(role="assistant", content=completion.content),
+            Message(
+                role="user",
+                content=f"That answer cannot be used. {problem.detail}. Answer again, as one JSON object that fits the "
+                "schema, and nothing else.",
+            ),
+        )
+        return request.model_copy(update={"messages": (*request.messages, *told)})
+    if problem.reason == "truncated":
+        wider = request.sampling.model_copy(update={"max_tokens": 2 * request.sampling.max_tokens})
+        return request.model_copy(update={"sampling": wider})
+    # Position and so the seed differ; nothing else helps against emptiness and repetition.
+    return request
