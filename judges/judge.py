@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -27,6 +28,19 @@ class Submission:
     """Answers behind the advantage."""
     distance: float
     """Root mean square difference of the two predicted choice proportions."""
+    features: Mapping[str, float] = field(default_factory=dict)
+    """Further numbers by name; those that every submission of the loop has are listed in `judges.feature.FEATURES`."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What a judge that reads may see, by name: the two claims, for example. Nothing that tells who wrote them."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for artifacts."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Submission:
+        """Inverse of `to_json`."""
+        return cls(**value)
 
 
 class Judge(Protocol):

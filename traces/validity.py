@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from traces.digest import Digest
 from traces.journal import INTENT, Event
 
+ERASES = "erases"
+"""Field of a record that, once written, erases all records that it lists, as one tombstone each would; such a record
+has a ``reason`` too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -63,6 +67,11 @@ class Validity:
             self._erase(target, str(event.body["reason"]))
         elif event.kind in self._acts:
             inputs = ()
+        if erased := event.body.get(ERASES):
+            # One record erases all of them or, cut short, none; it may cite them and stands all the same.
+            inputs = tuple(cited for cited in inputs if cited not in erased)
+            for target in erased:
+                self._erase(str(target), str(event.body["reason"]))
         self._inputs[digest], self._names[digest] = inputs, event.name
         for cited in dict.fromkeys(inputs):
             self._dependents[cited].append(digest)

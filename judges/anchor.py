@@ -1,0 +1,260 @@
+"""The anchor set: comparisons already settled by people's data or by a known truth, against which judges are judged.
+
+Three parts share no problem and no person: *dev*, free to use, where judges are bred; *confirm*, which only the gate
+reads; *vault*, opened once, for the last report. Every look at labels is an `Exposed` record; `Access` folds them.
+Values are frozen: what changes an anchor set makes another one, with another digest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from judges.errors import AnchorError, VaultError
+from judges.judge import Submission
+from traces.digest import Digest, Fingerprint, digest_of
+from traces.record import Record
+
+Part = Literal["dev", "confirm", "vault"]
+Purpose = Literal["breed", "gate", "report", "canary"]
+SHARES: Mapping[Part, float] = {"dev": 0.3, "confirm": 0.5, "vault": 0.2}
+MAY: Mapping[Part, tuple[Purpose, ...]] = {
+    "dev": ("breed", "gate", "report", "canary"),
+    "confirm": ("gate",),
+    "vault": ("report",),
+}
+"""What each part may be read for."""
+
+
+@dataclass(frozen=True)
+class AnchorItem:
+    """One settled comparison."""
+
+    submission: Submission
+    """What a judge sees."""
+    label: bool
+    """Whether the next data favoured the candidate."""
+    strata: Mapping[str, str]
+    """For example ``{"origin": "human", "quality": "good", "domain": "risky"}``."""
+    problems: tuple[str, ...]
+    """Trials or schedules behind it; two parts share none."""
+    people: tuple[str, ...]
+    """Groups of people behind it; two parts share none."""
+    provenance: str
+    """How the label is known."""
+
+    def __post_init__(self) -> None:
+        where = f"the anchor item on {self.submission.candidate[:8]} against {self.submission.incumbent[:8]}"
+        if not isinstance(self.label, bool):
+            raise AnchorError(f"{where} has the label {self.label!r}; say True or False, or leave the item out.")
+        if not self.strata or not all(self.strata.values()):
+            raise AnchorError(f"{where} has no stratum; name at least its origin, so that groups can be protected.")
+        if not self.problems or not self.provenance:
+            raise AnchorError(f"{where} does not say which problems it rests on, or how its label is known; add them.")
+
+    @cached_property
+    def digest(self) -> Digest:
+        """Identity: what is compared on what, and how it came out."""
+        return digest_of(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for artifacts."""
+        return {
+            "submission": self.submission.to_json(),
+            "label": self.label,
+            "strata": dict(self.strata),
+            "problems": list(self.problems),
+            "people": list(self.people),
+            "provenance": self.provenance,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> AnchorItem:
+        """Inverse of `to_json`.
+
+        Raises:
+            AnchorError: A field is missing, such as the label or the strata.
+        """
+        if missing := [
+            name for name in ("submission", "label", "strata", "problems", "provenance") if name not in value
+        ]:
+            raise AnchorError(f"an anchor item has no {', '.join(missing)}; give it, or leave the item out.")
+        return cls(
+            Submission.from_json(value["submission"]),
+            value["label"],
+            dict(value["strata"]),
+            tuple(value["problems"]),
+            tuple(value.get("people", ())),
+            str(value["provenance"]),
+        )
+
+
+@dataclass(frozen=True)
+class AnchorSet:
+    """Items in three parts. Make it with `split`."""
+
+    parts: Mapping[Part, tuple[AnchorItem, ...]]
+    hard_cases: tuple[AnchorItem, ...] = ()
+    """What fooled an incumbent; read together with dev only."""
+
+    @cached_property
+    def digest(self) -> Digest:
+        """Version of the whole set with its parts."""
+        own = {part: [item.digest for item in self.parts[part]] for part in get_args(Part)}
+        return digest_of({**own, "hard_cases": [item.digest for item in self.hard_cases]})
+
+    def digest_of(self, part: Part) -> Digest:
+        """Version of one part; that of confirm stays the same when hard cases join dev."""
+        return digest_of([item.digest for item in self.parts[part]])
+
+    @property
+    def dev(self) -> tuple[AnchorItem, ...]:
+        """What judges may be bred on, hard cases included."""
+        return (*self.parts["dev"], *self.hard_cases)
+
+    def submissions(self, part: Part) -> tuple[Submission, ...]:
+        """What judges see, without labels: reading it exposes nothing."""
+        return tuple(item.submission for item in self.parts[part])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for artifacts."""
+        parts = {part: [item.to_json() for item in items] for part, items in self.parts.items()}
+        return {"parts": parts, "hard_cases": [item.to_json() for item in self.hard_cases]}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> AnchorSet:
+        """Inverse of `to_json`."""
+        return cls(
+            {part: tuple(map(AnchorItem.from_json, value["parts"][part])) for part in get_args(Part)},
+            tuple(map(AnchorItem.from_json, value["hard_cases"])),
+        )
+
+
+class Exposed(Record):
+    """Labels of a part of the anchor set were read."""
+
+    kind: Literal["anchor_exposed"] = "anchor_exposed"
+    version: Literal[1] = 1
+    anchor: Fingerprint
+    """Version of the part."""
+    part: Part
+    purpose: Purpose
+    judges: tuple[Fingerprint, ...]
+    """Versions of the judges that were held against the labels."""
+    n_items: int
+
+
+@dataclass(frozen=True)
+class Access:
+    """What has been read so far, a fold over `Exposed` records; nothing else hands out labels of confirm and vault."""
+
+    exposed: tuple[Exposed, ...] = ()
+
+    def read(
+        self, anchor: AnchorSet, part: Part, purpose: Purpose, judges: Sequence[Digest]
+    ) -> tuple[tuple[AnchorItem, ...], Access]:
+        """Items with their labels, and the log with one more record, the last of ``exposed``, which must be kept.
+
+        Raises:
+            VaultError: The vault was opened before.
+            AnchorError: The part may not be read for this purpose.
+        """
+        if purpose not in MAY[part]:
+            raise AnchorError(
+                f"the {part} part of the anchor set may not be read to {purpose}; only to {' or '.join(MAY[part])}."
+            )
+        if part == "vault" and (before := [item for item in self.exposed if item.part == "vault"]):
+            raise VaultError(
+                f"the vault of anchor set {before[0].anchor[:8]} was opened before, for judges "
+                f"{', '.join(judge[:8] for judge in before[0].judges)}; it opens once. Report what was found then."
+            )
+        items = anchor.dev if part == "dev" else anchor.parts[part]
+        version = digest_of([item.digest for item in items])
+        record = Exposed(anchor=version, part=part, purpose=purpose, judges=tuple(judges), n_items=len(items))
+        return items, replace(self, exposed=(*self.exposed, record))
+
+
+def components(items: Sequence[AnchorItem]) -> list[int]:
+    """A number for every item, equal for items that share a problem or a person, directly or through others."""
+    parent = list(range(len(items)))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = parent[parent[place]]
+            place = parent[place]
+        return place
+
+    first: dict[tuple[str, str], int] = {}
+    for place, item in enumerate(items):
+        for key in [("problem", name) for name in item.problems] + [("people", name) for name in item.people]:
+            parent[root(place)] = root(first.setdefault(key, place))
+    return [root(place) for place in range(len(items))]
+
+
+def split(items: Iterable[AnchorItem], seed: int, shares: Mapping[Part, float] = SHARES) -> AnchorSet:
+    """Parts that share no problem and no person, each with about its share of every stratum.
+
+    Connected items stay together; groups are dealt in random order, each to the part that lacks most of what it has.
+
+    Raises:
+        AnchorError: An item is there twice, or everything is connected so that a part stays empty.
+    """
+    items = sorted(items, key=lambda item: item.digest)
+    if repeated := [name for name, n in Counter(item.digest for item in items).items() if n > 1]:
+        raise AnchorError(f"the anchor item {repeated[0][:8]} is there {len(repeated) + 1} times; keep each once.")
+    groups: dict[int, list[AnchorItem]] = defaultdict(list)
+    for number, item in zip(components(items), items, strict=True):
+        groups[number].append(item)
+    wanted = Counter(_stratum(item) for item in items)
+    have: dict[Part, Counter[str]] = {part: Counter() for part in shares}
+    dealt: dict[Part, list[AnchorItem]] = {part: [] for part in shares}
+    order = list(groups.values())
+    np.random.default_rng(seed).shuffle(order)
+    for group in sorted(order, key=len, reverse=True):
+        strata = Counter(map(_stratum, group))
+
+        def lack(part: Part, strata: Counter[str] = strata) -> float:
+            missing = (
+                n * (shares[part] - have[part][name] / wanted[name]) / shares[part] for name, n in strata.items()
+            )
+            return sum(missing)
+
+        part = max(shares, key=lack)
+        dealt[part] += group
+        have[part] += strata
+    if empty := [part for part in shares if not dealt[part]]:
+        raise AnchorError(
+            f"no item is left for {', '.join(empty)}: the {len(items)} items form {len(groups)} groups that share "
+            "problems or people. Add comparisons on other problems and other people."
+        )
+    return AnchorSet({part: tuple(sorted(found, key=lambda item: item.digest)) for part, found in dealt.items()})
+
+
+def without(items: Iterable[AnchorItem], problems: Iterable[str], people: Iterable[str]) -> tuple[AnchorItem, ...]:
+    """Items that share no problem and no person with what is given: those of the campaign that is judged."""
+    problems, people = set(problems), set(people)
+    return tuple(item for item in items if not problems & set(item.problems) and not people & set(item.people))
+
+
+def check_disjoint(anchor: AnchorSet) -> None:
+    """Raise `AnchorError` naming a problem or a person that two parts share."""
+    owner: dict[tuple[str, str], Part] = {}
+    for part, items in anchor.parts.items():
+        for item in items:
+            for key in [("problem", name) for name in item.problems] + [
+                ("group of people", name) for name in item.people
+            ]:
+                if owner.setdefault(key, part) != part:
+                    raise AnchorError(
+                        f"the parts {owner[key]} and {part} of the anchor set share the {key[0]} {key[1]!r}; "
+                        "split the items again with `split`."
+                    )
+
+
+def _stratum(item: AnchorItem) -> str:
+    return "|".join(f"{name}={item.strata[name]}" for name in sorted(item.strata))

@@ -1,0 +1,103 @@
+"""The place of a judge that reads: a rubric of separate dimensions with defined levels, each answered with evidence.
+
+What reads is a `Reader`, which a language model can be; the rubric turns its levels into a probability.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+from scipy.special import expit
+
+from judges.errors import VerdictError
+from judges.judge import Submission
+from traces.digest import Digest, digest_of
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One question about a pair, with the meaning of each level."""
+
+    name: str
+    question: str
+    levels: Mapping[int, str]
+    """Negative where the incumbent is better, positive where the candidate is."""
+    weight: float = 1.0
+    """Log odds per level, fitted on dev items."""
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """Dimensions that are answered separately."""
+
+    dimensions: tuple[Dimension, ...]
+    instructions: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A level on every dimension, and the words of the submission that it rests on."""
+
+    levels: Mapping[str, int]
+    evidence: Mapping[str, str]
+
+
+class Reader(Protocol):
+    """Something that reads a submission by a rubric, such as a language model."""
+
+    @property
+    def digest(self) -> Digest:
+        """Changes with everything that can change a reading: model and its snapshot, decoding, prompt, tools."""
+
+    def read(self, rubric: Rubric, submission: Submission) -> Reading:
+        """Levels with evidence; raises `VerdictError` for an answer that does not parse, TimeoutError for none."""
+
+
+@dataclass(frozen=True)
+class RubricJudge:
+    """A rubric and who reads by it."""
+
+    rubric: Rubric
+    reader: Reader
+    name: str = "rubric"
+
+    @property
+    def digest(self) -> Digest:
+        """Version: rubric, reader and this code; not the name."""
+        dimensions = [
+            asdict(item) | {"levels": {str(level): text for level, text in item.levels.items()}}
+            for item in self.rubric.dimensions
+        ]
+        return digest_of(
+            {
+                "dimensions": dimensions,
+                "instructions": self.rubric.instructions,
+                "reader": self.reader.digest,
+                "code": inspect.getsource(type(self)),
+            }
+        )
+
+    def judge(self, submission: Submission) -> float:
+        """Probability that people's next data favour the candidate.
+
+        Raises:
+            VerdictError: A dimension has no defined level, or no evidence.
+        """
+        reading = self.reader.read(self.rubric, submission)
+        total = 0.0
+        for dimension in self.rubric.dimensions:
+            level = reading.levels.get(dimension.name)
+            if level is None or level not in dimension.levels:
+                raise VerdictError(
+                    f"judge {self.name!r} gave {dimension.name!r} the level {level!r}, which is not one of "
+                    f"{sorted(dimension.levels)}; every dimension needs one."
+                )
+            if not reading.evidence.get(dimension.name, "").strip():
+                raise VerdictError(
+                    f"judge {self.name!r} gave no evidence for {dimension.name!r}; cite what it rests on."
+                )
+            total += dimension.weight * level
+        return float(expit(total))

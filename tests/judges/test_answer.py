@@ -1,0 +1,163 @@
+"""Answers of judges: repeats by majority, both orders, failures that are counted and never guessed."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judges.answer import Answers, ask, swap
+from judges.canary import canary
+from judges.errors import GateError, VerdictError
+from judges.feature import FEATURES, features_of, swapped
+from judges.rubric import Dimension, Reading, Rubric, RubricJudge
+from judges.rubrics.parsimony import ParsimonyJudge
+from tests.judges.support import Scripted, answers, submission
+from traces.digest import digest_of
+
+
+def test_failures_of_every_kind_are_kept_with_their_reason():
+    def say(what):
+        if what.features["kind"] == 0:
+            raise VerdictError("does not parse")
+        if what.features["kind"] == 1:
+            time.sleep(0.3)
+        return [0.5, 0.6, float("nan"), 1.0, 0.7][int(what.features["kind"])]
+
+    found = ask(Scripted(say), [submission(k, kind=float(k)) for k in range(5)], timeout_s=0.1)
+    assert found.failures == {
+        0: "does not parse",
+        1: "did not answer in time",
+        2: "answered nan, no probability strictly between 0 and 1",
+        3: "answered 1.0, no probability strictly between 0 and 1",
+    }
+    assert np.isnan(found.probability).tolist() == [True, True, True, True, False]
+    assert found.side.tolist() == [0, 0, 0, 0, 1]
+
+
+def test_repeats_are_decided_by_majority_and_the_flip_rate_is_told():
+    said = iter([0.9, 0.9, 0.8, 0.2, 0.4, 0.9])
+    found = ask(Scripted(lambda _: next(said)), [submission(1), submission(2)], repeats=3)
+    assert found.probability == pytest.approx([(0.9 + 0.8 + 0.4) / 3, (0.9 + 0.2 + 0.9) / 3])
+    assert found.side.tolist() == [1, 1]
+    assert found.flip_rate == 1.0
+
+
+def test_an_even_number_of_repeats_has_no_majority():
+    with pytest.raises(VerdictError, match="ask an odd number"):
+        ask(Scripted(lambda _: 0.5), [submission(1)], repeats=2)
+
+
+def test_a_judge_that_always_takes_the_first_contradicts_itself_when_asked_in_both_orders():
+    found = ask(Scripted(lambda _: 0.8), [submission(1)], both_orders=True)
+    assert found.side.tolist() == [0]
+    assert found.probability == pytest.approx([0.5])
+
+
+def test_a_judge_without_bias_for_a_side_says_the_same_in_both_orders():
+    judge = ParsimonyJudge()
+    once, twice = (ask(judge, [submission(1)], both_orders=both) for both in (False, True))
+    assert twice.side.tolist() == once.side.tolist() == [1]
+    assert twice.probability == pytest.approx(once.probability)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(FEATURES)), st.floats(0, 1)))
+def test_swapping_twice_gives_the_same_features(features):
+    assert swapped(swapped(features)) == pytest.approx(features)
+
+
+def test_a_swapped_submission_has_the_features_swapped():
+    one = submission(1, share_favouring=0.7, late_advantage=0.1)
+    there, back = features_of(one), features_of(swap(one))
+    assert back == pytest.approx(swapped(there))
+    assert back["share_favouring"] == pytest.approx(0.3)
+    assert back["advantage_z"] == -there["advantage_z"]
+    assert swap(swap(one)) == one
+
+
+def test_answers_read_back_as_they_were_written():
+    found = answers("a", [0.2, float("nan"), 0.8])
+    again = Answers.from_json(found.to_json())
+    assert again.to_json() == found.to_json()
+    assert again.failures == {1: "no answer"}
+
+
+# canary
+
+
+def test_a_judge_without_chance_drifts_with_any_change():
+    before = answers("a", [0.2, 0.8])
+    assert not canary(before, answers("a", [0.2, 0.8]), deterministic=True).drifted
+    assert canary(before, answers("a", [0.2, 0.801]), deterministic=True).drifted
+
+
+def test_a_judge_that_varies_drifts_only_when_it_varies_more_than_it_did():
+    n = 24
+    before = Answers(digest_of("a"), np.full(n, 0.8), np.ones(n, dtype=int), {}, flip_rate=0.1)
+    changed = [Answers(digest_of("a"), np.full(n, 0.8), np.where(np.arange(n) < k, -1, 1), {}) for k in (2, 14)]
+    few, many = (canary(before, now, deterministic=False) for now in changed)
+    assert not few.drifted
+    assert many.drifted
+    # 14 or more of 24 at the rate (2.4 + 1) / 25
+    assert few.p_value == pytest.approx(1 - 0.864**24 - 24 * 0.136 * 0.864**23, abs=1e-9)
+
+
+def test_two_versions_are_not_compared_by_the_canary():
+    with pytest.raises(GateError, match="answers of one judge"):
+        canary(answers("a", [0.2]), answers("b", [0.2]), deterministic=True)
+
+
+# rubrics
+
+RUBRIC = Rubric(
+    (
+        Dimension(
+            "fit", "Which predicts the answers so far better?", {-1: "incumbent", 0: "alike", 1: "candidate"}, 2.0
+        ),
+        Dimension("scope", "Which says more?", {-1: "incumbent", 0: "alike", 1: "candidate"}),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A reader that always reads the same."""
+
+    reading: Reading
+    model: str = "m"
+
+    @property
+    def digest(self):
+        return digest_of(self.model)
+
+    def read(self, rubric, submission):
+        return self.reading
+
+
+def test_levels_become_log_odds():
+    judge = RubricJudge(RUBRIC, Fixed(Reading({"fit": 1, "scope": -1}, {"fit": "ahead by 0.1", "scope": "no times"})))
+    assert judge.judge(submission(1)) == pytest.approx(1 / (1 + np.exp(-1)))
+
+
+def test_every_dimension_needs_a_defined_level_and_evidence():
+    cases = [
+        (Reading({"fit": 1}, {"fit": "ahead"}), "gave 'scope' the level None"),
+        (Reading({"fit": 1, "scope": 3}, {"fit": "ahead", "scope": "x"}), "gave 'scope' the level 3"),
+        (Reading({"fit": 1, "scope": 0}, {"fit": "ahead", "scope": " "}), "gave no evidence for 'scope'"),
+    ]
+    for reading, message in cases:
+        with pytest.raises(VerdictError, match=message):
+            RubricJudge(RUBRIC, Fixed(reading)).judge(submission(1))
+    found = ask(RubricJudge(RUBRIC, Fixed(cases[0][0])), [submission(1)])
+    assert list(found.failures) == [0]
+
+
+def test_a_rubric_judges_version_is_its_rubric_and_its_reader_and_not_its_name():
+    reader = Fixed(Reading({}, {}))
+    judge = RubricJudge(RUBRIC, reader)
+    assert RubricJudge(RUBRIC, reader, name="renamed").digest == judge.digest
+    assert RubricJudge(RUBRIC, Fixed(Reading({}, {}), model="n")).digest != judge.digest
+    assert RubricJudge(Rubric(RUBRIC.dimensions[:1]), reader).digest != judge.digest
+    assert RubricJudge(Rubric(RUBRIC.dimensions, "Be strict."), reader).digest != judge.digest

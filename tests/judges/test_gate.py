@@ -1,0 +1,243 @@
+"""The gate: what it decides and why, what it refuses to look at, and that a decision comes out again."""
+
+import numpy as np
+import pytest
+
+from judges.answer import Answers
+from judges.errors import GateError, LedgerError, ReplayError
+from judges.gate import (
+    CERTIFIED,
+    WORKING,
+    GateDecided,
+    GateRegistered,
+    Pair,
+    brier_gains,
+    decide,
+    refold,
+    refusal_of,
+    register,
+    replay,
+)
+from judges.ledger import FalseDiscovery, Spending
+from judges.paired import exact_p, fewest_wins, most_lost
+from tests.judges.support import answers, item
+from traces.digest import digest_of
+from traces.record import body_of, parse_record
+
+LABELS = np.arange(400) % 2 == 0
+ITEMS = [item(number, bool(label), origin=("human", "machine")[number // 2 % 2]) for number, label in enumerate(LABELS)]
+ANCHOR = digest_of([one.digest for one in ITEMS])
+
+
+def judged(name, right, surety=0.8):
+    """A judge that is right where ``right`` says so."""
+    side = np.where(np.asarray(right) == LABELS, 1, -1)
+    return answers(name, 0.5 + side * (surety - 0.5))
+
+
+def pair(n_won=40, n_lost=0, n_both=280):
+    """The incumbent is right on ``n_both + n_lost`` items, the challenger on ``n_both + n_won``."""
+    # Spread over the strata: item k of every block of 400 by a fixed permutation.
+    place = np.random.default_rng(0).permutation(400)
+    both, won, lost = place[:n_both], place[n_both : n_both + n_won], place[n_both + n_won : n_both + n_won + n_lost]
+    incumbent, challenger = np.zeros(400, dtype=bool), np.zeros(400, dtype=bool)
+    incumbent[both] = incumbent[lost] = True
+    challenger[both] = challenger[won] = True
+    return Pair(judged("incumbent", incumbent), judged("challenger", challenger))
+
+
+def put(settings=CERTIFIED, found=None, ledger=None, anchor=ANCHOR):
+    return register(
+        settings, found or pair(), slot="program", epoch=3, anchor=anchor, ledger=ledger or Spending(), seed=7
+    )
+
+
+def run(settings=CERTIFIED, found=None, ledger=None):
+    found, ledger = found or pair(), ledger or Spending()
+    registration = put(settings, found, ledger)
+    return decide(registration, found, [] if refusal_of(registration) else ITEMS, ledger)
+
+
+def test_a_clearly_better_challenger_replaces_and_the_record_says_why():
+    decided, ledger = run(found=pair(50, 10))
+    assert decided.verdict == "replace"
+    assert (decided.wins, decided.losses, decided.n) == (50, 10, 400)
+    assert decided.p_value == exact_p(50, 10)
+    assert decided.gain == 0.1
+    assert decided.reason.startswith("gain +0.100 on 400 items (50 won, 10 lost), p = ")
+    assert ledger.spent == (decided.level,) == (Spending().level,)
+    assert parse_record("gate_decided", body_of(decided), {"gate_decided": GateDecided}) == decided
+
+
+def test_an_equal_challenger_is_kept_out_and_still_costs():
+    decided, ledger = run(found=pair(20, 20))
+    assert decided.verdict == "keep"
+    assert "not convincing" in decided.reason
+    assert ledger.level < Spending().level
+    assert decided.debit == Spending().level
+
+
+def test_the_verdict_is_that_of_the_exact_test_at_the_ledgers_level():
+    needed = fewest_wins(60, Spending().level)
+    for wins, verdict in ((needed, "replace"), (needed - 1, "keep")):
+        assert (
+            run(CERTIFIED.model_copy(update={"floor": 0.0, "margin": 1.0}), pair(wins, 60 - wins))[0].verdict == verdict
+        )
+
+
+def test_a_gain_below_the_floor_does_not_replace_however_certain():
+    decided, _ = run(CERTIFIED.model_copy(update={"floor": 0.05, "target": 0.2}), pair(16, 0))
+    assert decided.verdict == "keep"
+    assert decided.p_value < decided.level
+    assert "below the floor of 0.05" in decided.reason
+
+
+def test_a_gain_bought_by_one_stratum_does_not_replace():
+    # Right about everything machine-written that the incumbent missed, and wrong about more of the human-written.
+    machine = np.array([one.strata["origin"] == "machine" for one in ITEMS])
+    incumbent, challenger = np.ones(400, dtype=bool), np.ones(400, dtype=bool)
+    incumbent[np.flatnonzero(machine)[:80]] = False
+    challenger[np.flatnonzero(~machine)[:20]] = False
+    decided, _ = run(found=Pair(judged("incumbent", incumbent), judged("challenger", challenger)))
+    assert decided.verdict == "keep"
+    assert "may lose more than 0.05 in origin=human" in decided.reason
+    harmed = {row.stratum: row for row in decided.strata}
+    assert harmed["origin=human"].bound == pytest.approx(most_lost(0, 20, 200))
+    assert harmed["origin=machine"].safe
+
+
+def test_without_power_nothing_is_decided_and_no_label_is_read():
+    settings = CERTIFIED.model_copy(update={"target": 0.02})
+    decided, ledger = run(settings)
+    assert decided.verdict == "underpowered"
+    assert "above the target of 0.02; more confirm items are needed" in decided.reason
+    assert (decided.n, decided.debit, ledger) == (0, 0.0, Spending())
+
+
+def test_too_many_failures_mean_no_decision():
+    found = pair(50, 10)
+    broken = found.challenger.probability.copy()
+    broken[:9] = np.nan
+    decided, _ = run(found=Pair(found.incumbent, answers("challenger", broken)))
+    assert decided.verdict == "error"
+    assert "9 of 400 items have no answer from one of the judges, more than 2%" in decided.reason
+
+
+def test_few_failures_are_excluded_pairwise_and_counted_for_nobody():
+    found = pair(50, 10)
+    broken = found.challenger.probability.copy()
+    broken[:8] = np.nan
+    decided, _ = run(found=Pair(found.incumbent, answers("challenger", broken)))
+    assert (decided.n, decided.n_excluded) == (392, 8)
+    assert decided.verdict == "replace"
+
+
+def test_a_side_not_taken_is_wrong_and_never_a_win():
+    found = pair(0, 0, 400)
+    undecided = Answers(digest_of("challenger"), np.full(400, 0.5), np.zeros(400, dtype=int), {})
+    decided, _ = run(WORKING, Pair(found.incumbent, undecided))
+    assert (decided.wins, decided.losses) == (0, 400)
+
+
+def test_the_detectable_gain_needs_no_labels_and_is_written_before_they_are_read():
+    registration = put()
+    assert registration.discordance == pytest.approx(0.1)
+    assert 0.02 < registration.minimum_detectable < 0.1
+    assert parse_record("gate_registered", body_of(registration), {"gate_registered": GateRegistered}) == registration
+
+
+@pytest.mark.parametrize("test", ["exact", "e_mixture", "e_betting", "loss"])
+def test_a_decision_comes_out_again_from_its_records(test):
+    settings = CERTIFIED.model_copy(update={"test": test, "floor": 0.01})
+    found, ledger = pair(50, 10), FalseDiscovery()
+    registration = put(settings, found, ledger)
+    decided, _ = decide(registration, found, ITEMS, ledger)
+    assert decided.verdict == "replace"
+    assert replay(decided, registration, found, ITEMS, ledger) == decided
+    with pytest.raises(ReplayError, match=r"slot 'program' in epoch 3 .* wins is 50, recorded 51"):
+        replay(decided.model_copy(update={"wins": 51}), registration, found, ITEMS, ledger)
+
+
+def test_other_answers_or_other_items_than_registered_are_refused():
+    registration = put()
+    with pytest.raises(GateError, match="answers are not those registered"):
+        decide(registration, pair(41), ITEMS, Spending())
+    with pytest.raises(GateError, match="not the registered confirm part"):
+        decide(registration, pair(), ITEMS[:-1], Spending())
+    turned = [*ITEMS[:-1], item(399, not ITEMS[-1].label, origin=ITEMS[-1].strata["origin"])]
+    with pytest.raises(GateError, match="not the registered confirm part"):
+        decide(registration, pair(), turned, Spending())
+
+
+def test_a_judge_does_not_challenge_itself():
+    found = pair()
+    with pytest.raises(GateError, match="the same judge"):
+        put(found=Pair(found.incumbent, found.incumbent))
+
+
+def test_an_emptied_ledger_refuses_a_test():
+    registration = put()
+    with pytest.raises(LedgerError, match="is left after 1 tests"):
+        decide(registration, pair(), ITEMS, Spending().debit(0.049, replaced=False))
+
+
+def test_the_working_tier_spends_nothing_and_is_never_underpowered():
+    decided, ledger = run(WORKING.model_copy(update={"target": 0.001}))
+    assert decided.verdict == "replace"
+    assert decided.tier == "working"
+    assert (decided.debit, ledger) == (0.0, Spending())
+
+
+def test_a_ledger_is_the_fold_of_its_decisions():
+    ledger, decisions = Spending(), []
+    for found in (pair(20, 20), pair(50, 10), pair(10, 10)):
+        decided, ledger = run(found=found, ledger=ledger)
+        decisions.append(decided)
+    assert refold(Spending(), decisions) == ledger
+    assert len(ledger.spent) == sum(decided.debit > 0 for decided in decisions)
+
+
+def test_brier_gains_are_squared_errors_against_the_label():
+    found = Pair(answers("a", [0.6, 0.6]), answers("b", [0.9, 0.9]))
+    gains = brier_gains(found, [item(1, True), item(2, False)])
+    assert gains == pytest.approx([0.4**2 - 0.1**2, 0.6**2 - 0.9**2])
+
+
+def test_the_loss_test_sees_what_right_and_wrong_do_not():
+    # Equally many right answers, but the challenger is surer where it is right and less sure where it is wrong.
+    rng = np.random.default_rng(1)
+    right = rng.random(400) < 0.75
+    incumbent = judged("incumbent", right, 0.7)
+    sure = np.where(right, 0.9, 0.6)
+    challenger = answers("challenger", 0.5 + np.where(right == LABELS, 1, -1) * (sure - 0.5))
+    settings = CERTIFIED.model_copy(update={"test": "loss", "floor": 0.01})
+    decided, _ = run(settings, Pair(incumbent, challenger))
+    assert (decided.wins, decided.losses) == (0, 0)
+    assert decided.verdict == "replace"
+    assert decided.gain == pytest.approx(brier_gains(Pair(incumbent, challenger), ITEMS).mean())
+
+
+def null_paths(settings, new_ledger, n_paths, rng, n_tests=10):
+    """Share of campaigns of ten challengers, each as good as the incumbent, in which one is promoted."""
+    false = 0
+    for _ in range(n_paths):
+        ledger = new_ledger()
+        for _ in range(n_tests):
+            incumbent, challenger = (judged(name, rng.random(400) < 0.8) for name in ("incumbent", "challenger"))
+            found = Pair(incumbent, challenger)
+            registration = register(settings, found, slot="s", epoch=0, anchor=ANCHOR, ledger=ledger, seed=1)
+            decided, ledger = decide(registration, found, ITEMS, ledger)
+            if decided.verdict == "replace":
+                false += 1
+                break
+    return false / n_paths
+
+
+@pytest.mark.long
+@pytest.mark.statistical
+@pytest.mark.parametrize("test", ["exact", "e_mixture", "e_betting"])
+def test_certified_replacements_are_false_in_at_most_alpha_of_campaigns(test):
+    settings = CERTIFIED.model_copy(update={"test": test, "floor": 0.0, "strata": (), "target": 1.0})
+    n_paths = 200
+    found = null_paths(settings, Spending, n_paths, np.random.default_rng(11))
+    assert found <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_paths)
