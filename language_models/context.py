@@ -176,9 +176,9 @@ async def compact(
     """
     turns = [place for place, entry in enumerate(context.entries) if entry.kind == "answer"]
     recent = turns[-keep] if 0 < keep <= len(turns) else 0 if keep else len(context.entries)
-    old, new = context.entries[:recent], context.entries[recent:]
+    old, new = context.entries[:recent], tuple(entry for entry in context.entries[recent:] if entry.kind != "note")
     tasks = tuple(entry for entry in old if entry.kind == "task")
-    notes, n_contradicted = [entry for entry in old if entry.kind == "note"], 0
+    notes, n_contradicted = [entry for entry in context.entries if entry.kind == "note"], 0
     for entry in old:
         if entry.kind in ("task", "note") or entry.dead_end:
             continue
@@ -255,12 +255,12 @@ def cut(text: str, room: int, count: Count = count_tokens) -> str:
     """The beginning of ``text`` that fits ``room`` tokens, cut between words."""
     if count(text) <= room:
         return text
-    words = re.findall(r"\S+\s*", text)
+    words = re.findall(r"\s*\S+", text)
     low, high = 0, len(words)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count("".join(words[:middle]).rstrip()) <= room else (low, middle - 1)
-    return "".join(words[:low]).rstrip()
+        low, high = (middle, high) if count("".join(words[:middle])) <= room else (low, middle - 1)
+    return "".join(words[:low])
 
 
 async def fit(

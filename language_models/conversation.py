@@ -47,8 +47,8 @@ class Limits(Part):
 
 Outcome = Literal["answered", "blocked", "truncated", "empty", "refused", "looping", "no_answer", "out_of_budget"]
 """What a conversation came to. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
-limit of tokens, which says nothing about the idea; "looping": round after round nothing that it calls can be done;
-"no_answer": it wanted tools to the last; "out_of_budget": stopped before the next completion, to go on from its context.
+limit of tokens, which says nothing about the idea; "looping": round after round nothing it calls can be done;
+"no_answer": it wanted tools to the last; "out_of_budget": stopped before a completion, can go on from its context.
 """
 
 

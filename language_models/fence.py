@@ -55,11 +55,15 @@ _CLAIMS: Final = tuple(
 )
 _LOOKALIKES: Final = str.maketrans("аеорсухіѕјԁһԛԝοανικτ", "aeopcyxisjdhqwoavikt")
 """Cyrillic and Greek letters that look like Latin ones."""
+_LINE_END: Final = re.compile("\r\n|[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+_ASCII_CONTROLS: Final = {code: None for code in (*range(32), 127) if chr(code) not in "\n\t"}
 
 
 def visible(text: str) -> str:
     """``text`` without characters that nobody sees (format and control characters), lines ended by line feeds."""
-    lines = "\n".join(text.splitlines())
+    lines = _LINE_END.sub("\n", text)
+    if lines.isascii():
+        return lines.translate(_ASCII_CONTROLS)
     return "".join(c for c in lines if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
 
 

@@ -35,7 +35,8 @@ _RANGE: Final = re.compile(rf"(?<![\w.])(?:{_DIGITS})\s?%?(?P<dash>\s?[-–−]\
 _CITATION: Final = re.compile(r"#([0-9a-f]{8,64})\b")
 _CALL: Final = re.compile(r"\b([a-z][a-z0-9_-]*)\(([^()]*)\)")
 _ARGUMENT: Final = re.compile(r"\b([a-z]\w*)\s?=\s?(\"[^\"]*\"|'[^']*'|[-−]?[\w.]+)")
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s+(?!\[?#)|$)|\n+")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
+_LATE_CITATION: Final = re.compile(r"([.!?])\s+((?:[\[(]?#[0-9a-f]{8,64}\b[\])]?[ ,;]*)+)")
 _LABEL: Final = re.compile(r"^\s*(?:\(?\d{1,2}[.)]|[-*•])\s+")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d[a-z]?(?=\))|(?<=et al\. )(?:19|20)\d\d|(?<=\()(?:19|20)\d\d")
 
@@ -166,8 +167,9 @@ def _leaves(value: Any, names: tuple[str, ...] = ()) -> Iterator[_Leaf]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """``text`` cut where sentences end; a citation after the full stop belongs to the sentence before."""
-    return tuple(part.strip() for part in _SENTENCE_END.split(text) if part and part.strip())
+    """``text`` cut where sentences end; a citation after the full stop is put before it, where it belongs."""
+    moved = _LATE_CITATION.sub(lambda match: f" {match[2].rstrip(' ,;')}{match[1]} ", text)
+    return tuple(part.strip() for part in _SENTENCE_END.split(moved) if part and part.strip())
 
 
 def check_against(text: str, value: Any) -> tuple[Finding, ...]:

@@ -19,6 +19,7 @@ from language_models.errors import ToolboxError
 from language_models.fence import folded
 from language_models.pins import Effect
 from traces.digest import canonical_json, digest_of
+from traces.errors import RecordError
 
 MAX_ARGUMENT_CHARACTERS: Final = 100_000
 """Longer arguments are not parsed."""
@@ -140,15 +141,16 @@ class Toolbox:
             _parse_object(call.arguments)
             # Strict, so that text is not taken for a number, nor 1 for true.
             arguments = tool.arguments.model_validate_json(call.arguments, strict=True)
+            values = as_json(arguments)
         except ValidationError as error:
             return Refusal("bad_arguments", _explain(tool, error))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, RecordError) as error:
             problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             return Refusal(
                 "bad_arguments",
                 f"the arguments of {tool.name!r} are not a JSON object: {problem}. Call it again with one.",
             )
-        return Prepared(tool, arguments, arguments.model_dump(mode="json"))
+        return Prepared(tool, arguments, values)
 
 
 def _check_tool(tool: Tool, known: Mapping[str, Tool]) -> None:

@@ -9,8 +9,8 @@ from language_models.clients.scripted import ScriptedModel
 from language_models.context import Context, Entry, append, assemble, count_tokens
 from language_models.errors import PinsAlteredError, PinsTooLongError, RuleRefusedError
 from language_models.pins import (
-    Pins,
     PinnedModel,
+    Pins,
     Rule,
     TextForbidden,
     active,

@@ -84,6 +84,7 @@ def test_valid_arguments_are_completed_with_defaults():
         ("3", "it is no object"),
         ('{"theory": "a", "theory": "b"}', "a name is given twice"),
         ('{"theory": "a", "n_people": NaN}', "NaN is not JSON"),
+        ('{"theory": "a", "probability": {"lowest": 0, "highest": 1e400}}', "Out of range"),
         ("[" * 60_000, "nested too deeply"),
         ('{"theory": "' + "a" * 100_001 + '"}', "characters"),
         ('{"theory": "\\ud800"}', "refused|not a JSON object"),
