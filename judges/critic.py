@@ -8,6 +8,7 @@ repeat each other are worth one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,8 +45,6 @@ class Critic:
     """Of one answer, in the units of the decision's payoffs."""
     start: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     """Probability of each level for candidates that lose and that win, before anything is known; None: all alike."""
-    weight: float = 2.0
-    """Past candidates that ``start`` counts for in each row."""
 
 
 @dataclass(frozen=True)
@@ -194,26 +193,38 @@ def relevant(
 
 
 def learn(
-    heard: Iterable[Heard], critics: Sequence[Critic], family: str, valid: Callable[[Digest], bool] = lambda _: True
+    heard: Iterable[Heard],
+    critics: Sequence[Critic],
+    family: str,
+    valid: Callable[[Digest], bool] = lambda _: True,
+    weight: float = 2.0,
 ) -> Learned:
     """Joint probability of the critics' answers for losing and for winning candidates: posterior means.
 
     The answers of all critics together follow one categorical distribution for each fate. Its prior is a Dirichlet
-    whose mean is the product of the critics' own tables (each with its starting table and weight), and whose
-    concentration, from hardly any to an infinite one, which is independence, is averaged over by its evidence. So a
-    few rows give the critics as if independent, and many give what they really say together. Since base rate and
-    tables have independent posteriors, values of plans computed with posterior means are exact expectations.
+    made of the starting tables, which count for ``weight`` candidates, and of the product of the critics' own tables
+    as they were learned, which is what they would say together if they were independent. How many candidates the
+    product counts for, from hardly any to infinitely many, is averaged over by its evidence. So a few rows give the
+    critics as if independent, and many give what they really say together; each critic's own table is its Beta (or
+    Dirichlet) posterior mean in either case. Since base rate and tables have independent posteriors, values of plans
+    computed with posterior means are exact expectations.
 
     Args:
         heard: The past.
         critics: Those that can be asked now.
         family: Of tasks.
         valid: Whether a record still holds.
+        weight: Past candidates of each fate that the starting tables count for.
 
     Raises:
-        CriticError: A starting table does not fit its critic, weighs more than ``STARTING_WEIGHT``, or an answer is no
-            level of its critic.
+        CriticError: A starting table does not fit its critic or weighs more than ``STARTING_WEIGHT``, or an answer is
+            no level of its critic.
     """
+    if not 0 < weight <= STARTING_WEIGHT:
+        raise CriticError(
+            f"the starting tables weigh {weight}; they may count for more than 0 and at most {STARTING_WEIGHT:g} past "
+            "candidates, or they would outvote what is learned."
+        )
     for critic in critics:
         _check(critic)
     rows = relevant(heard, critics, family, valid)
@@ -224,10 +235,12 @@ def learn(
                 raise CriticError(f"critic {critic.name!r} has {len(critic.levels)} levels; a record holds {level}.")
     n = [sum(favoured == bool(state) for _, favoured in rows) for state in (0, 1)]
     patterns = [[seen for seen, favoured in rows if favoured == bool(state)] for state in (0, 1)]
-    bases = [_product(_marginals(patterns[state], critics, state)) for state in (0, 1)]
+    starts = [[_start(critic, state) for critic in critics] for state in (0, 1)]
+    bases = [_product(_marginals(patterns[state], starts[state], weight)) for state in (0, 1)]
+    priors = [weight * _product(starts[state]) for state in (0, 1)]
     log_evidence, tables = [], []
     for concentration in CONCENTRATIONS:
-        fitted = [_posterior(patterns[state], bases[state], concentration) for state in (0, 1)]
+        fitted = [_posterior(patterns[state], priors[state], bases[state], concentration) for state in (0, 1)]
         tables.append(np.stack([table for table, _ in fitted]))
         log_evidence.append(sum(evidence for _, evidence in fitted))
     weights = np.exp(np.array(log_evidence) - logsumexp(log_evidence))
@@ -292,11 +305,6 @@ def grade(value: float, cuts: Sequence[float]) -> int:
 
 
 def _check(critic: Critic) -> None:
-    if not 0 < critic.weight <= STARTING_WEIGHT:
-        raise CriticError(
-            f"the starting table of critic {critic.name!r} weighs {critic.weight}; it may count for more than 0 and at "
-            f"most {STARTING_WEIGHT:g} past candidates, or it would outvote what is learned."
-        )
     if critic.start is None:
         return
     table = np.array(critic.start)
@@ -316,14 +324,18 @@ def _slice(table: Array, seen: Seen) -> Array:
     return part
 
 
-def _marginals(patterns: Sequence[Seen], critics: Sequence[Critic], state: int) -> list[Array]:
+def _start(critic: Critic, state: int) -> Array:
+    if critic.start is None:
+        return np.full(len(critic.levels), 1 / len(critic.levels))
+    return np.array(critic.start[state])
+
+
+def _marginals(patterns: Sequence[Seen], starts: Sequence[Array], weight: float) -> list[Array]:
     """Posterior mean of each critic's own table."""
     found = []
-    for index, critic in enumerate(critics):
-        n_levels = len(critic.levels)
-        start = np.full(n_levels, 1 / n_levels) if critic.start is None else np.array(critic.start[state])
-        counts = np.bincount([seen[index] for seen in patterns if seen[index] is not None], minlength=n_levels)
-        found.append((counts + critic.weight * start) / (counts.sum() + critic.weight))
+    for index, start in enumerate(starts):
+        counts = np.bincount([seen[index] for seen in patterns if seen[index] is not None], minlength=len(start))
+        found.append((counts + weight * start) / (counts.sum() + weight))
     return found
 
 
@@ -334,30 +346,27 @@ def _product(marginals: Sequence[Array]) -> Array:
     return table
 
 
-def _posterior(patterns: Sequence[Seen], base: Array, concentration: float) -> tuple[Array, float]:
+def _posterior(patterns: Sequence[Seen], start: Array, base: Array, concentration: float) -> tuple[Array, float]:
     """Posterior mean of the joint table and the log evidence of what was heard.
 
     Where critics were not asked, candidates are shared among the combinations that they may have had, by expectation
     maximisation; the evidence is then that of the shared counts.
     """
+    independent = bool(np.isinf(concentration))
+    prior = base if independent else start + concentration * base
     complete = all(level is not None for seen in patterns for level in seen)
-    table = base
-    counts = np.zeros(base.shape)
-    for _ in range(1 if complete else ROUNDS):
+    table, counts = base, np.zeros(base.shape)
+    for _ in range(1 if complete or independent else ROUNDS):
         counts = np.zeros(base.shape)
-        for seen in patterns:
+        for seen, n in Counter(patterns).items():
             index = tuple(slice(None) if level is None else level for level in seen)
-            share = table[index]
-            counts[index] += share / share.sum()
-        if np.isinf(concentration):
-            break
-        table = (counts + concentration * base) / (counts.sum() + concentration)
-    if np.isinf(concentration):
+            counts[index] += n * table[index] / table[index].sum()
+        if not independent:
+            table = (counts + prior) / (counts + prior).sum()
+    if independent:
         return base, float((counts * np.log(base)).sum())
-    prior = concentration * base
-    evidence = gammaln(concentration) - gammaln(concentration + counts.sum())
-    evidence += (gammaln(prior + counts) - gammaln(prior)).sum()
-    return table, float(evidence)
+    evidence = gammaln(prior.sum()) - gammaln(prior.sum() + counts.sum())
+    return table, float(evidence + (gammaln(prior + counts) - gammaln(prior)).sum())
 
 
 def _log_multinomial(counts: Array) -> float:

@@ -300,17 +300,18 @@ def worth_of(
         if action == VERIFY:
             assert truth.verification is not None
             after = [weights[..., s] * known(s, left) for s in range(weights.shape[-1])]
-            return np.sum(after, axis=0) - mass * truth.verification.cost
+            return np.asarray(np.sum(after, axis=0) - mass * truth.verification.cost)
         if action == REFINE:
             assert truth.refinement is not None
             assert believed.refinement is not None
             successor = np.einsum("...s,...st->...t", weights, truth.refinement.kernel)
             minds = np.einsum("...s,...st->...t", believed.panel.weights(mind, seen), believed.refinement.kernel)
-            return value(successor, minds, truth.panel.nothing, left - 1) - mass * truth.refinement.cost
+            fresh = value(successor, minds, truth.panel.nothing, left - 1)
+            return np.asarray(fresh - mass * truth.refinement.cost)
         critic = truth.panel.names.index(action.removeprefix(ASK))
         pairs = zip(truth.panel.ask(start, seen, critic), believed.panel.ask(mind, seen, critic), strict=True)
         heard = [value(after, then, now, left - 1) for (after, now), (then, _) in pairs]
-        return np.sum(heard, axis=0) - mass * truth.panel.costs[critic]
+        return np.asarray(np.sum(heard, axis=0) - mass * truth.panel.costs[critic])
 
     def known(state: int, left: int) -> Array:
         assert truth.verification is not None

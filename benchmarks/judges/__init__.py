@@ -1,0 +1,1 @@
+"""Benchmarks of judges and of what is decided with them."""
