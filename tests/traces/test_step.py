@@ -56,6 +56,37 @@ def test_an_intent_is_written_before_the_step_runs(trace, drawn):
     assert [event.kind for event in trace.journal.events()] == [INTENT, "drawn"]
 
 
+def test_notes_are_written_at_once_and_are_no_part_of_the_canonical_form(tmp_path, drawn):
+    forms = []
+    for number, details in enumerate([[], [{"try": 1}, {"try": 2}]]):
+
+        def step(context, details=details):
+            for detail in details:
+                context.note(detail)
+            return drawn(value=1)
+
+        with Trace.create(tmp_path / str(number), seed=1, types={"drawn": drawn}) as trace:
+            note = (lambda: {"reserved": 3}) if details else None
+            asyncio.run(trace.step("draw", step, returns=drawn, note=note))
+            asyncio.run(trace.step("draw", step, returns=drawn, note=note))
+            intents = [event for event in trace.journal.events() if event.kind == INTENT]
+            assert [event.body.get("note") for event in intents] == ([{"reserved": 3}, *details] if details else [None])
+            assert {event.attempt for event in intents} == {1}
+            forms.append(canonical_form(trace.journal.events()))
+        assert verify(tmp_path / str(number), {"drawn": drawn}).ok
+    assert forms[0] == forms[1]
+
+
+def test_a_step_whose_note_raises_is_not_begun(trace, drawn):
+    def refuse():
+        raise ValueError("no money left")
+
+    with pytest.raises(ValueError, match="no money left"):
+        asyncio.run(trace.step("draw", lambda context: drawn(value=1), returns=drawn, note=refuse))
+    assert list(trace.journal.events()) == []
+    assert asyncio.run(trace.step("draw", lambda context: drawn(value=1), returns=drawn)).record == drawn(value=1)
+
+
 def test_a_step_asked_for_twice_at_once_runs_once(trace, drawn):
     draw = Draw(drawn)
 

@@ -1,0 +1,83 @@
+"""A small campaign of calls in a process of its own, which can be made to die at any write.
+
+Usage: campaign.py FOLDER BASE_URL [before|after N]    kill -9 before or after the N-th append of this process
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Literal
+
+from language_models.call import Caller
+from language_models.client import Message, Request, Sampling
+from language_models.ledger import Budget, Ledger
+from language_models.limit import RetryPolicy
+from language_models.record import RECORDS
+from language_models.settings import ModelSettings, Price
+from traces.digest import Digest
+from traces.record import Record
+from traces.step import JOURNAL_FILE, StepContext, Trace
+from traces.stores import STORES
+from traces.stores.sqlite import SqliteStore
+from traces.stores.store import Row
+
+N_CALLS = 3
+
+
+class Counted(Record):
+    kind: Literal["counted"] = "counted"
+    version: Literal[1] = 1
+    n_tokens: int
+    inside: Digest
+    """A call that was made inside this step."""
+
+
+TYPES = {**RECORDS, "counted": Counted}
+
+
+class MortalStore(SqliteStore):
+    when, deadline, n_appended = "", 0, 0
+
+    def append(self, row: Row) -> None:
+        MortalStore.n_appended += 1
+        due = MortalStore.n_appended == MortalStore.deadline
+        if due and MortalStore.when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().append(row)
+        if due:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def question(number: int) -> Request:
+    said = Message(role="user", content=f"Question {number}: what do people choose?")
+    return Request(messages=(said,), sampling=Sampling(max_tokens=20))
+
+
+async def run(folder: Path, base_url: str) -> None:
+    begun = (folder / JOURNAL_FILE).exists()
+    trace = Trace.open(folder, TYPES) if begun else Trace.create(folder, seed=5, types=TYPES)
+    settings = ModelSettings(
+        name="small", base_url=base_url, model="rehearsal", price=Price(input=1.0, cached_input=0.1, output=4.0)
+    )
+    ledger = Ledger.of(Budget(requests=1000), trace.journal.events())
+    caller = Caller.of(settings, trace, ledger, retry=RetryPolicy(first_wait_s=0.001))
+    called = await asyncio.gather(
+        *(caller.ask(question(number), role="advocate", position={"number": number}) for number in range(N_CALLS))
+    )
+
+    async def count(context: StepContext) -> Counted:
+        inner = await caller.ask(question(99), role="arbiter", position={"within": context.key})
+        total = sum(item.record.n_completion_tokens for item in (*called, inner))
+        return Counted(n_tokens=total, inside=inner.digest)
+
+    await trace.step("count", count, returns=Counted, inputs=[item.digest for item in called])
+    trace.close()
+
+
+if __name__ == "__main__":
+    STORES["sqlite"] = MortalStore
+    if len(sys.argv) > 3:
+        MortalStore.when, MortalStore.deadline = sys.argv[3], int(sys.argv[4])
+    asyncio.run(run(Path(sys.argv[1]), sys.argv[2]))

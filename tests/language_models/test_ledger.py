@@ -1,0 +1,203 @@
+"""Costs, budgets, rates: closed forms, and properties under any order of events."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from language_models.client import Message, Request, Sampling, Usage
+from language_models.errors import BudgetExhaustedError, RequestRefusedError
+from language_models.ledger import Amount, Budget, Ledger, Spending, cost, most_prompt_tokens, spend, worst_case
+from language_models.limit import MINUTE_S, RateLimit
+from language_models.rehearsal.nonsense import tokens_of
+from language_models.settings import Price
+from traces.fold import fold
+from traces.journal import INTENT
+
+
+@dataclass
+class Event:
+    """As much of an event of the journal as the fold looks at."""
+
+    key: str
+    kind: str = INTENT
+    body: dict = field(default_factory=dict)
+
+
+def reserve(key, **amount):
+    return Event(key, body={"effect": "repeatable", "note": {"reserved": Amount(**amount).model_dump()}})
+
+
+def settle(key, **amount):
+    return Event(key, body={"effect": "repeatable", "note": {"spent": Amount(**amount).model_dump()}})
+
+
+def total(*events):
+    return fold(events, Spending(), spend).total
+
+
+def test_a_million_tokens_cost_their_price():
+    price = Price(input=3.0, cached_input=0.3, output=15.0)
+    usage = Usage(n_prompt_tokens=1_000_000, n_cached_tokens=400_000, n_completion_tokens=100_000)
+    # 0.6 * 3 + 0.4 * 0.3 + 0.1 * 15 = 3.42
+    assert cost(price, usage) == Amount(requests=1, tokens=1_100_000, millionths=3_420_000)
+    assert cost(Price(input=3.0, output=15.0), usage).millionths == 4_500_000
+
+
+def test_money_is_rounded_up_and_never_by_the_error_of_a_sum():
+    assert cost(Price(input=0.15), Usage(n_prompt_tokens=1)).millionths == 1
+    assert cost(Price(input=0.1), Usage(n_prompt_tokens=30)).millionths == 3
+    assert cost(Price(), Usage(n_prompt_tokens=9)).millionths == 0
+
+
+@given(st.text(max_size=300), st.text(max_size=80), st.integers(1, 500))
+def test_the_worst_case_is_above_any_count_of_the_prompt(text, system, most):
+    messages = (Message(role="system", content=system), Message(role="user", content=text))
+    request = Request(messages=messages, sampling=Sampling(max_tokens=most))
+    assert most_prompt_tokens(request) >= len(text.encode()) + len(system.encode())
+    assert most_prompt_tokens(request) >= len(tokens_of(text + system))
+    price = Price(input=1.0, cached_input=0.1, output=2.0)
+    usage = Usage(n_prompt_tokens=len(tokens_of(text + system)), n_cached_tokens=1, n_completion_tokens=most)
+    worst, real = worst_case(price, request), cost(price, usage)
+    assert all(getattr(worst, name) >= getattr(real, name) for name in ("requests", "tokens", "millionths"))
+
+
+def test_a_reservation_counts_until_it_is_settled():
+    assert total(reserve("a", tokens=10)) == Amount(tokens=10)
+    assert total(reserve("a", tokens=10), settle("a", tokens=4)) == Amount(tokens=4)
+    assert total(reserve("a", tokens=10), settle("a", tokens=4), Event("a", "called")) == Amount(tokens=4)
+
+
+def test_a_call_that_was_cut_short_and_begun_again_is_charged_both_times():
+    assert total(reserve("a", tokens=10), reserve("a", tokens=10), settle("a", tokens=4)) == Amount(tokens=14)
+
+
+def test_a_result_that_settled_nothing_used_what_was_reserved():
+    assert total(reserve("a", participants=30), Event("a", "recruited")) == Amount(participants=30)
+
+
+def test_a_note_that_settles_one_try_and_reserves_the_next():
+    both = Event(
+        "a", body={"note": {"spent": Amount(requests=1).model_dump(), "reserved": Amount(tokens=9).model_dump()}}
+    )
+    assert total(reserve("a", tokens=9), both) == Amount(requests=1, tokens=9)
+
+
+def test_other_events_spend_nothing():
+    assert (
+        total(Event("a", body={"effect": "external"}), Event("a", "scored"), Event("b", body={"note": {"x": 1}}))
+        == Amount()
+    )
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abc"), st.integers(1, 40), st.sampled_from(["answer", "fail", "crash"]), st.floats(0, 1)
+        ),
+        max_size=25,
+    ),
+    st.integers(0, 400),
+)
+def test_the_ledger_is_the_fold_of_its_notes_and_never_over_its_budget(calls, most):
+    ledger, events = Ledger(Budget(tokens=most)), []
+    for key, worst, ending, share in calls:
+        try:
+            reservation = ledger.reserve(Amount(tokens=worst), "a call")
+        except BudgetExhaustedError:
+            continue
+        events.append(Event(key, body={"note": reservation.note()}))
+        spent = Amount(tokens=int(share * worst))
+        if ending == "crash":
+            ledger = Ledger(ledger.budget, fold(events, Spending(), spend).total)
+        else:
+            reservation.settle(spent)
+            events.append(Event(key, body={"note": {"spent": spent.model_dump()}}))
+        assert ledger.total.tokens <= most
+        assert ledger.total == fold(events, Spending(), spend).total
+
+
+def test_a_budget_of_nothing_allows_nothing_and_no_limit_everything():
+    for name in ("requests", "tokens", "participants"):
+        with pytest.raises(BudgetExhaustedError, match=f"may take 1 {name}"):
+            Ledger(Budget(**{name: 0})).reserve(Amount(**{name: 1}), "it")
+    Ledger(Budget(money=0)).reserve(Amount(tokens=10**9), "a local model")
+    Ledger(Budget()).reserve(Amount(millionths=10**15), "it")
+
+
+def test_settling_twice_changes_nothing():
+    ledger = Ledger(Budget())
+    reservation = ledger.reserve(Amount(tokens=9), "it")
+    reservation.settle(Amount(tokens=2))
+    reservation.settle()
+    assert ledger.total == Amount(tokens=2)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    async def sleep(self, seconds):
+        assert seconds > 0
+        self.now += seconds
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 20), st.integers(1, 50)), min_size=1, max_size=40),
+    st.integers(1, 6),
+    st.integers(50, 120),
+)
+def test_no_minute_holds_more_requests_or_tokens_than_allowed(arrivals, most_requests, most_tokens):
+    clock = Clock()
+    limit = RateLimit(most_requests, most_tokens, clock=clock, sleep=clock.sleep)
+
+    async def send():
+        sent = []
+        for pause, n_tokens in arrivals:
+            clock.now += pause
+            await limit.admit(n_tokens)
+            sent.append((clock.now, n_tokens))
+        return sent
+
+    sent = asyncio.run(send())
+    for start, _ in sent:
+        inside = [n_tokens for moment, n_tokens in sent if start <= moment < start + MINUTE_S]
+        assert len(inside) <= most_requests
+        assert sum(inside) <= most_tokens
+
+
+def test_nothing_waits_below_the_limit_and_no_longer_than_needed_above():
+    clock = Clock()
+    limit = RateLimit(2, clock=clock, sleep=clock.sleep)
+
+    async def send():
+        moments = []
+        for _ in range(3):
+            await limit.admit(1)
+            moments.append(clock.now)
+        return moments
+
+    first, second, third = asyncio.run(send())
+    assert (first, second) == (0.0, 0.0)
+    assert third == pytest.approx(MINUTE_S, abs=1e-3)
+
+
+def test_a_request_that_took_fewer_tokens_makes_room():
+    clock = Clock()
+    limit = RateLimit(None, 100, clock=clock, sleep=clock.sleep)
+
+    async def send():
+        sent = await limit.admit(90)
+        sent.n_tokens = 10
+        await limit.admit(90)
+        return clock.now
+
+    assert asyncio.run(send()) == 0.0
+    with pytest.raises(RequestRefusedError, match="can never be sent"):
+        limit.check(101)
