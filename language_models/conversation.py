@@ -189,8 +189,8 @@ async def _use(setting: Setting, call: ToolCall, uses: Sequence[ToolUse], place:
     prepared = setting.toolbox.prepare(call)
     if isinstance(prepared, Refusal):
         return ToolUse(call=call, outcome=prepared.outcome, shown=prepared.reason)
-    if (text := _repetition(prepared, uses, limits.max_identical)) is not None:
-        return ToolUse(call=call, arguments=prepared.values, outcome="repeated", shown=text)
+    if cut := _repetition(prepared, uses, limits.max_identical):
+        return ToolUse(call=call, arguments=prepared.values, outcome="repeated", shown=cut)
     reference, result = await setting.record(
         len(uses), prepared.tool.name, prepared.values, partial(_make, setting, prepared)
     )
@@ -206,14 +206,14 @@ async def _use(setting: Setting, call: ToolCall, uses: Sequence[ToolUse], place:
     )
 
 
-def _repetition(prepared: Prepared, uses: Sequence[ToolUse], limit: int) -> str | None:
+def _repetition(prepared: Prepared, uses: Sequence[ToolUse], limit: int) -> str:
     same = [
         use
         for use in uses
         if use.call.name == prepared.tool.name and use.arguments == prepared.values and use.outcome != "repeated"
     ]
     if len(same) < limit:
-        return None
+        return ""
     outcomes = Counter(use.outcome for use in same).most_common(1)[0][0]
     where = f"its result is record {mention(same[-1].reference)}" if same[-1].reference else "nothing came of it"
     return (
