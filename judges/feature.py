@@ -33,7 +33,6 @@ FEATURES: dict[str, Feature] = {
     "log_n_choices": Feature("logarithm of the number of answers so far", "stays"),
     "distance": Feature("root mean square difference of the predicted proportions", "stays"),
     "share_favouring": Feature("share of people (problems) whose answers so far favour the candidate", "from 1"),
-    "late_advantage": Feature("advantage on the later half of the trials so far, nats per choice", "changes sign"),
     "error_difference": Feature("incumbent's minus candidate's mean squared error of proportions", "changes sign"),
     "boldness": Feature("mean distance of the candidate's proportions from even minus the incumbent's", "changes sign"),
     "extra_mechanisms": Feature("mechanisms of the candidate beyond the incumbent's", "changes sign"),

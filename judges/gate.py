@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from judges.anchor import AnchorItem
+from judges.anchor import AnchorItem, components
 from judges.answer import Answers
 from judges.errors import GateError, ReplayError
 from judges.ledger import Ledger
@@ -47,7 +47,8 @@ class GateSettings(BaseModel):
 
     tier: Tier = "certified"
     test: Test = "exact"
-    """Exact test of right answers, one of two e values for them, or sign flips of the Brier score's differences."""
+    """Exact test of right answers, one of two e values for them, or sign flips of the Brier score's differences. The
+    e values take items for independent; with the others, items that share a problem or a person stand together."""
     working_level: float = 0.05
     """Level of every test of the working tier; the certified tier asks the ledger."""
     floor: float = 0.02
@@ -269,13 +270,14 @@ def decide(
     wins, losses, n = int(won.sum()), int(lost.sum()), int(kept.sum())
     p_value: float | None = None
     e_value: float | None = None
-    gain = (wins - losses) / n
-    if settings.test == "exact":
+    gains = won.astype(float) - lost if settings.test != "loss" else brier_gains(pair, items)[kept]
+    gain = float(gains.mean())
+    groups = components(items)
+    clusters = [group for group, keep in zip(groups, kept, strict=True) if keep]
+    if settings.test == "exact" and len(set(clusters)) == n:
         p_value = exact_p(wins, losses)
-    elif settings.test == "loss":
-        gains = brier_gains(pair, items)[kept]
-        gain = float(gains.mean())
-        clusters = [item.problems[0] for item, keep in zip(items, kept, strict=True) if keep]
+    elif settings.test in ("exact", "loss"):
+        # Items that share a problem or a person stand or fall together.
         p_value = sign_flip_p(gains, clusters, rng=np.random.default_rng(registration.seed))
     elif settings.test == "e_mixture":
         e_value = mixture_e_value(wins, losses)

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, binom, norm
+from scipy.stats import beta, binom, hypergeom, norm
 
 Array = NDArray[np.float64]
 BETS = (0.2, 0.4, 0.6)
@@ -170,3 +170,12 @@ def published_rule(incumbent: tuple[int, int], challengers: Sequence[tuple[int, 
 def detectable_mean(gains_sd: float, n_items: int, alpha: float, *, wanted: float = 0.8) -> float:
     """Smallest true mean of paired gains that a one-sided test of level ``alpha`` detects, by the normal limit."""
     return float((norm.isf(alpha) + norm.ppf(wanted)) * gains_sd / np.sqrt(max(n_items, 1)))
+
+
+def leak_p(right: int, n: int, right_in_vault: int, n_vault: int) -> float:
+    """One-sided exact p value that a judge is no better on confirm than on the vault; a small one tells of a leak.
+
+    References:
+        Fisher (1922), Journal of the Royal Statistical Society 85, 87-94.
+    """
+    return float(hypergeom.sf(right - 1, n + n_vault, right + right_in_vault, n))

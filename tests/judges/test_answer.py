@@ -69,7 +69,7 @@ def test_swapping_twice_gives_the_same_features(features):
 
 
 def test_a_swapped_submission_has_the_features_swapped():
-    one = submission(1, share_favouring=0.7, late_advantage=0.1)
+    one = submission(1, share_favouring=0.7, boldness=0.1)
     there, back = features_of(one), features_of(swap(one))
     assert back == pytest.approx(swapped(there))
     assert back["share_favouring"] == pytest.approx(0.3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, fisher_exact
 
 from judges.errors import LedgerError
 from judges.ledger import FalseDiscovery, Spending, n_transcripts
@@ -14,6 +14,7 @@ from judges.paired import (
     betting_e_values,
     exact_p,
     fewest_wins,
+    leak_p,
     lower_quantile,
     minimum_detectable_gain,
     mixture_e_value,
@@ -213,3 +214,9 @@ def test_false_discovery_allows_more_after_a_replacement():
 
 def test_transcripts_of_ten_tests_with_at_most_two_replacements():
     assert n_transcripts(10, 2) == 56
+
+
+def test_a_judge_that_saw_the_labels_is_told_by_the_vault():
+    table = [[90, 10], [30, 10]]
+    assert leak_p(90, 100, 30, 40) == pytest.approx(fisher_exact(table, alternative="greater").pvalue)
+    assert leak_p(200, 200, 60, 80) < 1e-6

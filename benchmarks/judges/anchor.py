@@ -1,0 +1,188 @@
+"""An anchor set from simulated truth in all domains and from published choices, and what judges make of it.
+
+    python benchmarks/judges/anchor.py --build DOMAIN       # one domain's items into --items (a folder), resumable
+    python benchmarks/judges/anchor.py                      # benchmarks/results/judges/anchor.json, from the items
+
+The items themselves are not kept in the repository: they are rebuilt bit for bit from the seed. The rule judge is the
+panel's own; the program judge is bred on dev from a program that only reads the advantage, and goes through the gate.
+The vault is opened once, for both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+
+from benchmarks.provenance import provenance  # noqa: E402
+from experiments.archives import ARCHIVES  # noqa: E402
+from experiments.archives.fetch import load_archive  # noqa: E402
+from experiments.domains import DOMAINS  # noqa: E402
+from judges.anchor import Access, AnchorItem, AnchorSet, check_disjoint, split  # noqa: E402
+from judges.answer import ask  # noqa: E402
+from judges.bias import bias_report  # noqa: E402
+from judges.feature import FEATURES  # noqa: E402
+from judges.gate import CERTIFIED, Pair, decide, refusal_of, register  # noqa: E402
+from judges.ground_truth import archived_items, simulated_items  # noqa: E402
+from judges.judge import Judge  # noqa: E402
+from judges.ledger import Spending  # noqa: E402
+from judges.program import Factor, Program, ProgramJudge, Term, breed, fit, labelled  # noqa: E402
+from judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
+from theories.families import FAMILIES  # noqa: E402
+from theories.laboratory import Laboratory  # noqa: E402
+
+RESULT = ROOT / "benchmarks" / "results" / "judges" / "anchor.json"
+SEED, PER_DOMAIN = 1, 128
+BLOCKS, PAIRS, MOST_EXPERIMENTS = 4, 3, 10
+
+
+def build(domain: str, folder: Path, data: Path | None, per_domain: int) -> None:
+    """Items of one domain: simulated, and from its archives where the data are there."""
+    begun = time.perf_counter()
+    rng = np.random.default_rng([SEED, *domain.encode()])
+    with Laboratory(DOMAINS[domain], 1) as laboratory:
+        if data is None:
+            found = simulated_items(DOMAINS[domain], FAMILIES[domain], laboratory, rng, per_domain)
+        else:
+            found = []
+            for reader in (reader for reader in ARCHIVES.values() if reader.domain == domain):
+                experiments = load_archive(reader.name, data)[:MOST_EXPERIMENTS]
+                own = archived_items(
+                    experiments, DOMAINS[domain], FAMILIES[domain], laboratory, rng, n_blocks=BLOCKS, n_pairs=PAIRS
+                )
+                print(reader.name, len(experiments), "experiments,", len(own), "items", flush=True)
+                found += own
+    folder.mkdir(parents=True, exist_ok=True)
+    kind = "simulated" if data is None else "archived"
+    value = {"seconds": time.perf_counter() - begun, "items": [item.to_json() for item in found]}
+    with gzip.open(folder / f"{kind}-{domain}.json.gz", "wt") as file:
+        json.dump(value, file)
+    print(domain, kind, len(found), f"{value['seconds']:.0f} s", flush=True)
+
+
+def share(values: list[bool]) -> dict[str, Any]:
+    """Share with its 95% interval (Wilson)."""
+    n, p = len(values), float(np.mean(values))
+    middle, half = (p + 1.92 / n) / (1 + 3.84 / n), 1.96 / (1 + 3.84 / n) * np.sqrt(p * (1 - p) / n + 0.96 / n**2)
+    return {"share": p, "low": float(middle - half), "high": float(middle + half), "n": n}
+
+
+def accuracy(judge: Judge, items: tuple[AnchorItem, ...]) -> dict[str, Any]:
+    """Right answers, log score and Brier score of one judge, over all and by stratum."""
+    answers = ask(judge, [item.submission for item in items])
+    labels = np.array([item.label for item in items])
+    right = (answers.side > 0) == labels
+    given = np.where(labels, answers.probability, 1 - answers.probability)
+    found: dict[str, Any] = {
+        "right": share(right.tolist()),
+        "log_score": float(np.nanmean(np.log(given))),
+        "brier": float(np.nanmean((1 - given) ** 2)),
+        "failures": len(answers.failures),
+    }
+    for name in ("domain", "origin"):
+        for value in sorted({item.strata[name] for item in items}):
+            inside = [bool(r) for r, item in zip(right, items, strict=True) if item.strata[name] == value]
+            found[f"{name}={value}"] = share(inside)
+    machine, good = (
+        [item.strata[name] == value for item in items] for name, value in (("origin", "machine"), ("quality", "good"))
+    )
+    report = bias_report(answers.side > 0, np.array(machine), np.array(good), score=answers.probability)
+    found["bias"] = {
+        "marginal": [report.marginal.value, *report.marginal.interval],
+        "given_quality": [report.given_quality.value, *report.given_quality.interval],
+        "sentence": report.sentence,
+    }
+    return found
+
+
+def judge_all(items: list[AnchorItem]) -> dict[str, Any]:
+    """Breed on dev, decide on confirm, report on the vault."""
+    anchor: AnchorSet = split(items, SEED)
+    check_disjoint(anchor)
+    access = Access()
+    dev, access = access.read(anchor, "dev", "breed", [])
+    names = [name for name in FEATURES if name != "machine_written"]
+    table = labelled([item.submission for item in dev], [item.label for item in dev], names)
+    naive = fit(Program((Term((Factor("advantage_z"),)),)), table)
+    begun = time.perf_counter()
+    best = breed(naive, table, np.random.default_rng(SEED), n_generations=20, n_children=24)[0]
+    judges: dict[str, Judge] = {
+        "rule": ParsimonyJudge(),
+        "sign of the advantage, calibrated": ProgramJudge(naive),
+        "program": ProgramJudge(best),
+    }
+    incumbent, challenger = ParsimonyJudge(), judges["program"]
+    asked = anchor.submissions("confirm")
+    pair = Pair(ask(incumbent, asked), ask(challenger, asked))
+    decisions = []
+    ledger: Any = Spending()
+    for test, floor in (("exact", 0.02), ("loss", 0.002)):
+        settings = CERTIFIED.model_copy(update={"test": test, "floor": floor, "strata": ("origin",)})
+        registration = register(
+            settings, pair, slot="program", epoch=0, anchor=anchor.digest_of("confirm"), ledger=ledger, seed=SEED
+        )
+        labels: tuple[AnchorItem, ...] = ()
+        if not refusal_of(registration):
+            labels, access = access.read(anchor, "confirm", "gate", [incumbent.digest, challenger.digest])
+        decided, ledger = decide(registration, pair, labels, ledger)
+        decisions.append({"test": test, **decided.model_dump(mode="json")})
+    vault, access = access.read(anchor, "vault", "report", [judge.digest for judge in judges.values()])
+    return {
+        "digest": anchor.digest,
+        "parts": {part: len(found) for part, found in anchor.parts.items()},
+        "program": best.to_json(),
+        "seconds_to_breed": time.perf_counter() - begun,
+        "decisions": decisions,
+        "vault": {name: accuracy(judge, vault) for name, judge in judges.items()},
+        "exposed": [record.model_dump(mode="json") for record in access.exposed],
+    }
+
+
+def main() -> None:
+    """Build items, or report on those that are there."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--items", type=Path, required=True, help="folder of the items")
+    options.add_argument("--build", choices=sorted(DOMAINS))
+    options.add_argument("--data", type=Path, help="folder of published data: build archived items")
+    options.add_argument("--per-domain", type=int, default=PER_DOMAIN)
+    options.add_argument("--out", type=Path, default=RESULT)
+    chosen = options.parse_args()
+    if chosen.build:
+        build(chosen.build, chosen.items, chosen.data, chosen.per_domain)
+        return
+    result: dict[str, Any] = {**provenance(), "seed": SEED}
+    for kind in ("simulated", "archived"):
+        found, seconds = [], {}
+        for path in sorted(chosen.items.glob(f"{kind}-*.json.gz")):
+            with gzip.open(path, "rt") as file:
+                value = json.load(file)
+            seconds[path.name.partition(".")[0].partition("-")[2]] = round(value["seconds"], 1)
+            found += [AnchorItem.from_json(item) for item in value["items"]]
+        if not found:
+            continue
+        cells = Counter("/".join(sorted(item.strata.values())) for item in found)
+        result[kind] = {"n": len(found), "seconds": seconds, "cells": dict(sorted(cells.items())), **judge_all(found)}
+        print(kind, len(found), "items", dict(result[kind]["parts"]))
+        for decided in result[kind]["decisions"]:
+            print("  gate,", decided["test"], decided["verdict"], decided["reason"])
+        for name, own in result[kind]["vault"].items():
+            right = own["right"]
+            interval = f"{right['share']:.3f} [{right['low']:.3f}, {right['high']:.3f}]"
+            print(f"  vault, {name:34s} right {interval}  log score {own['log_score']:.3f}")
+            print("   ", own["bias"]["sentence"])
+    chosen.out.parent.mkdir(parents=True, exist_ok=True)
+    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
