@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 from pydantic import ValidationError
@@ -32,24 +33,20 @@ SENTENCE_TOKENS: Final = 60
 NOTES_SHARE: Final = 0.25
 """Of the context, for everything that was compacted."""
 
-_PIECES: Final = re.compile(r"[A-Za-z]+|[ \t]+|.|\n", re.DOTALL)
+_WORDS: Final = re.compile(r"[A-Za-z]+")
+_BLANKS: Final = re.compile(r"[ \t]{2,}")
 
 
+@lru_cache(maxsize=4096)  # the same entries are counted before every request
 def count_tokens(text: str) -> int:
     """Tokens of ``text``, on the safe side where the model's own tokeniser is not at hand.
 
-    Three letters to a token, every digit, mark and line end one, characters beyond ASCII their bytes: byte-level
-    tokenisers need fewer for prose, code and numbers.
+    Three letters to a token, every digit, mark and line end one, a single space none, characters beyond ASCII their
+    bytes: byte-level tokenisers need fewer for prose, code and numbers.
     """
-    total = 0
-    for piece in _PIECES.findall(text):
-        if piece[0].isascii() and piece[0].isalpha():
-            total += -(-len(piece) // 3)
-        elif piece[0] in " \t":
-            total += (len(piece) - 1 + 3) // 4  # a single space belongs to the word after it
-        else:
-            total += len(piece.encode())
-    return total
+    words, blanks = _WORDS.findall(text), _BLANKS.findall(text)
+    others = len(text.encode(errors="replace")) - sum(map(len, words)) - text.count(" ") - text.count("\t")
+    return others + sum((len(word) + 2) // 3 for word in words) + sum((len(blank) + 2) // 4 for blank in blanks)
 
 
 class Entry(Part):

@@ -174,10 +174,11 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def check_against(text: str, value: Any) -> tuple[Finding, ...]:
     """Numbers of ``text``, a summary of ``value`` alone, that ``value`` does not hold."""
-    leaves = list(_leaves(value))
+    new = [part for part in sentences(text) if not (isinstance(value, str) and part in value)]
+    leaves = list(_leaves(value)) if new else []
     return tuple(
         finding
-        for sentence in sentences(text)
+        for sentence in new
         for number in numbers(sentence)
         if (finding := _result_finding(number, sentence, leaves, "the record")) is not None
     )

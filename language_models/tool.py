@@ -10,6 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final, Literal, NoReturn, Protocol
 
 from pydantic import BaseModel, ValidationError
@@ -128,7 +129,7 @@ class Toolbox:
     def offers(self) -> tuple[ToolOffer, ...]:
         """The tools as they are described to a model."""
         return tuple(
-            ToolOffer(name=tool.name, description=tool.description, parameters=tool.arguments.model_json_schema())
+            ToolOffer(name=tool.name, description=tool.description, parameters=schema_of(tool.arguments))
             for tool in self.tools.values()
         )
 
@@ -153,12 +154,18 @@ class Toolbox:
         return Prepared(tool, arguments, values)
 
 
+@cache
+def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
+    """JSON schema of a tool's arguments; not to be changed."""
+    return arguments.model_json_schema()
+
+
 def _check_tool(tool: Tool, known: Mapping[str, Tool]) -> None:
     if tool.name in known:
         raise ToolboxError(f"two tools are called {tool.name!r}; rename one.")
     if not (0 < len(tool.name) <= 64 and all(c.isascii() and (c.isalnum() or c in "_-") for c in tool.name)):
         raise ToolboxError(f"{tool.name!r} cannot name a tool; use up to 64 letters, digits, underscores and hyphens.")
-    schema = tool.arguments.model_json_schema()
+    schema = schema_of(tool.arguments)
     for name, part in {tool.arguments.__name__: schema, **schema.get("$defs", {})}.items():
         if part.get("type") == "object" and part.get("additionalProperties") is not False:
             raise ToolboxError(
@@ -202,7 +209,7 @@ def closest(name: str, valid: Sequence[str], n: int = 3) -> list[str]:
 
 
 def _explain(tool: Tool, error: ValidationError) -> str:
-    schema = tool.arguments.model_json_schema()
+    schema = schema_of(tool.arguments)
     problems = [_problem(schema, dict(item)) for item in error.errors(include_url=False)[:5]]
     return f"the arguments of {tool.name!r} were refused: {' '.join(problems)}"
 

@@ -1,0 +1,1 @@
+"""Benchmarks of language models: clients, tools, pinned rules."""
