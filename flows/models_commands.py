@@ -87,7 +87,7 @@ def serve(
     def ready(_: Any) -> None:
         key = f', key_variable = "{chosen.api_key_variable}"' if chosen.api_key_variable else ""
         say(
-            f'in a study: client = "openai", base_url = "{launch.base_url}", model = "{launch.name}", '
+            f'in a study: client = "openai", base_url = "{launch.base_url}", model = "{launch.model}", '
             f'revision = "{chosen.fingerprint}"{key}'
         )
 

@@ -72,9 +72,7 @@ class Report:
         return all(finding.state != "fails" for finding in self.findings)
 
 
-async def check(
-    settings: ModelSettings, shapes: Sequence[PromptShape] = REPRESENTATIVE, *, n_calls: int = 5
-) -> Report:
+async def check(settings: ModelSettings, shapes: Sequence[PromptShape] = REPRESENTATIVE, *, n_calls: int = 5) -> Report:
     """Try everything that the shapes need, and time them.
 
     Args:
@@ -286,7 +284,9 @@ async def _probes(
             found.append(Finding("", "too long a prompt", "partly", f"refused as {type(error).__name__}: {error}"))
     metrics = await read_metrics(settings.base_url, client)
     found.append(
-        Finding("", "metrics", "works" if metrics else "unknown", f"{len(metrics.samples)} samples" if metrics else "none")
+        Finding(
+            "", "metrics", "works" if metrics else "unknown", f"{len(metrics.samples)} samples" if metrics else "none"
+        )
     )
     return found
 

@@ -177,9 +177,7 @@ PASSED_ON_PREFIXES: Final = ("HF_", "CUDA_", "NVIDIA_", "NCCL_", "VLLM_", "TORCH
 PROXIES: Final = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
 
-def process_environment(
-    runtime: Runtime, folder: Path, inherited: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def process_environment(runtime: Runtime, folder: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
     """Environment variables for vLLM's processes.
 
     Few are passed on: keys and tokens of other services stay with the laboratory. Nothing is reported to anyone.
@@ -195,7 +193,12 @@ def process_environment(
         for name, value in given.items()
         if name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES) or name.lower() in PROXIES
     }
-    passed |= {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "PYTHONUNBUFFERED": "1"}
+    passed |= {
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
     if runtime == "cpu":
         passed |= {
             "LD_PRELOAD": str(folder / "lib" / "libiomp5.so"),

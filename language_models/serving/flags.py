@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from language_models.serving.errors import ProfileError
 
 HEADING = re.compile(r"^  (-.*)$", re.MULTILINE)
-NAME = re.compile(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*")
+NAME = re.compile(r"(?:^|, )(--?[a-zA-Z0-9][\w-]*)")
 CHOICES = re.compile(r"\{([^{}]*)\}(?! or )")
 GONE = re.compile(r"(?:is deprecated and (?:has no effect|will be removed)|\[deprecated\])", re.IGNORECASE)
 

@@ -24,8 +24,8 @@ class Launch:
     """The whole environment of the process."""
     base_url: str
     """Where it will speak the OpenAI protocol."""
-    name: str
-    """The model's name in requests."""
+    model: str
+    """Its name in requests."""
     key: str | None
     """That requests must bring."""
     start_timeout_s: float
@@ -61,7 +61,7 @@ def prepare(profile: Profile, environment: Environment) -> Launch:
 
 
 def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
-    """vLLM's flags for a profile: a value, several, or None for a flag that takes none."""
+    """VLLM's flags for a profile: a value, several, or None for a flag that takes none."""
     parallel, memory = profile.parallel, profile.memory
     structured: dict[str, Any] = {"backend": profile.structured_output}
     if profile.structured_output in ("xgrammar", "guidance"):
@@ -107,8 +107,8 @@ def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
     }
     found |= {name: f"{value}" for name, value in optional.items() if value is not None}
     if profile.runtime == "cpu":
-        # vLLM 0.32 dies on CPUs when a request with a seed has its prompt read in pieces: the generator of random numbers
-        # there has no offset to turn back. So every prompt is read at once.
+        # vLLM 0.32 dies on CPUs when a request with a seed has its prompt read in pieces: the generator of random
+        # numbers there has no offset to turn back. So every prompt is read at once.
         found["--no-enable-chunked-prefill"] = None
         found["--max-num-batched-tokens"] = str(max(profile.context or 0, 2048))
     if profile.tool_parser:

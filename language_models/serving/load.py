@@ -47,13 +47,15 @@ def http_client(settings: ModelSettings, n_connections: int = 128) -> httpx.Asyn
 def body_of(settings: ModelSettings, request: Request) -> dict[str, Any]:
     """A request as it goes over the line."""
     body = body_of_request(settings, request)
-    return body | body.pop("extra_body", {})
+    further: dict[str, Any] = body.pop("extra_body", {})
+    return body | further
 
 
 async def time_call(client: httpx.AsyncClient, settings: ModelSettings, request: Request) -> Timed:
     """Ask once and read the answer as it is written."""
     body = body_of(settings, request) | {"stream": True, "stream_options": {"include_usage": True}}
-    begun, first, usage = time.perf_counter(), 0.0, {}
+    usage: dict[str, Any] = {}
+    begun, first = time.perf_counter(), 0.0
     url = f"{settings.base_url.rstrip('/')}/chat/completions"
     try:
         async with client.stream("POST", url, json=body) as response:

@@ -100,4 +100,4 @@ async def read_metrics(base_url: str, client: httpx.AsyncClient) -> Metrics:
 
 
 def _unescape(text: str) -> str:
-    return text.replace("\\\\", "\0").replace('\\"', '"').replace("\\n", "\n").replace("\0", "\\")
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], text)

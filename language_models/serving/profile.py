@@ -274,11 +274,14 @@ def _explain(error: Any) -> str:
     place = ".".join(map(str, error["loc"]))
     text = error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
-        known = {**Profile.model_fields}
-        for part in error["loc"][:-1]:
-            section = {"parallel": Parallel, "memory": Memory, "speculation": Speculation, "adapters": Adapter}
-            known = {**section[part].model_fields} if part in section else known
-        text = f"unknown name; there are: {', '.join(known)}"
+        sections: dict[str, type[Section]] = {
+            "parallel": Parallel,
+            "memory": Memory,
+            "speculation": Speculation,
+            "adapters": Adapter,
+        }
+        section = sections.get(error["loc"][0], Profile) if len(error["loc"]) > 1 else Profile
+        text = f"unknown name; there are: {', '.join(section.model_fields)}"
     elif error["type"] == "missing":
         text = "is missing"
     return f"{place}: {text}" if place else text

@@ -70,7 +70,7 @@ CAUSES: Final = (
     ),
     (
         re.compile(r"(?i)no cuda gpus are available|found no nvidia driver|Failed to infer device type"),
-        "no GPU is to be seen; a profile with runtime = \"cpu\" needs none",
+        'no GPU is to be seen; a profile with runtime = "cpu" needs none',
     ),
     (
         re.compile(r"(?i)unsupported CPU attention configuration: head_dim=(\d+)"),
@@ -173,6 +173,8 @@ class Server:
     def stop(self, patience_s: float = 30.0) -> None:
         """End the whole group: asked first, killed when it does not go; returns when none is left."""
         group = self.process.pid
+        if self.process.poll() is not None:
+            patience_s = min(patience_s, 2.0)  # what a dead leader leaves behind has nobody to end well for
         for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 10.0)):
             if not _alive(group):
                 break

@@ -1,14 +1,14 @@
 """Whether speculative decoding pays, measured on the study's own prompts, with it and without.
 
-Drafted tokens that are accepted are won, those that are not were computed in vain, and a server that is kept busy by many
-requests has nothing to spare for them. So acceptance alone decides nothing: latency under the study's load does.
+Drafted tokens that are accepted are won, those that are not were computed in vain, and a server that is kept busy by
+many requests has nothing to spare for them. So acceptance alone decides nothing: latency under the study's load does.
 
 The rule, for a study's mix of prompts (`recommend`):
 
 - **keep** when the ratio of mean latencies, with to without, lies below 1 by its whole 95 % interval, and the 99th
   percentile is at most a tenth worse;
-- **smaller** when it does not, but at least 60 % of the drafted tokens are accepted: drafts are good and cost too much, so
-  a smaller model that drafts, or fewer tokens at a time, may pay;
+- **smaller** when it does not, but at least 60 % of the drafted tokens are accepted: drafts are good and cost too much,
+  so a smaller model that drafts, or fewer tokens at a time, may pay;
 - **drop** otherwise.
 
 References:
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from language_models.serving.metrics import Metrics, read_metrics
 from language_models.serving.shape import PromptShape
 from language_models.settings import ModelSettings
 
+Array = np.ndarray[Any, np.dtype[np.float64]]
 Advice = Literal["keep", "smaller", "drop"]
 GOOD_ACCEPTANCE: Final = 0.6
 WORST_TAIL: Final = 1.1
@@ -182,26 +183,27 @@ def recommend(
     return Verdict(advice, ratio, (low, high), tail, accepted, f"{why} ({figures})")
 
 
-def _mix(measured: Sequence[Latencies], share: np.ndarray) -> float:  # type: ignore[type-arg]
+def _mix(measured: Sequence[Latencies], share: Array) -> float:
     return float(share @ [np.mean(item.total_s) for item in measured])
 
 
 def _resampled(
     measured: Sequence[Latencies],
-    share: np.ndarray,  # type: ignore[type-arg]
+    share: Array,
     rng: np.random.Generator,
     n: int,
-) -> np.ndarray:  # type: ignore[type-arg]
-    means = [
-        rng.choice(np.asarray(item.total_s), (n, len(item.total_s))).mean(axis=1) for item in measured
-    ]
-    return share @ np.stack(means)  # type: ignore[no-any-return]
+) -> Array:
+    means = [rng.choice(np.asarray(item.total_s), (n, len(item.total_s))).mean(axis=1) for item in measured]
+    found: Array = share @ np.stack(means)
+    return found
 
 
-def _tail(measured: Sequence[Latencies], share: np.ndarray) -> float:  # type: ignore[type-arg]
+def _tail(measured: Sequence[Latencies], share: Array) -> float:
     """99th percentile of the mix: each call weighs its shape's share over the shape's number of calls."""
     values = np.concatenate([item.total_s for item in measured])
-    weights = np.concatenate([np.full(len(item.total_s), s / len(item.total_s)) for item, s in zip(measured, share, strict=True)])
+    weights = np.concatenate(
+        [np.full(len(item.total_s), s / len(item.total_s)) for item, s in zip(measured, share, strict=True)]
+    )
     order = np.argsort(values)
     place = np.searchsorted(np.cumsum(weights[order]), 0.99 * weights.sum())
     return float(values[order][min(place, values.size - 1)])

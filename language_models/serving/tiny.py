@@ -92,7 +92,7 @@ def write_tiny_model(
         "torch_dtype": "float32",
     }
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    tokenizer = {
+    tokenizer: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
@@ -163,7 +163,7 @@ def _weights(
     """Random weights; ends, printable bytes and quotation marks are likelier than the rest."""
 
     def random(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-        return (rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
+        return np.asarray(rng.standard_normal(shape) / np.sqrt(shape[-1]), np.float32)
 
     def constant(value: float, n: int = width) -> np.ndarray[Any, np.dtype[np.float32]]:
         return np.full(n, value, np.float32)

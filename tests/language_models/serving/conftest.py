@@ -1,0 +1,45 @@
+"""A real vLLM on the processor, for the tests marked `vllm`; they run only when ``-m vllm`` asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from language_models.rehearsal.serve import free_port
+from language_models.serving.environment import install
+from language_models.serving.launch import Launch, prepare
+from language_models.serving.profile import load_profile
+from language_models.serving.server import served
+from language_models.serving.tiny import write_tiny_profile
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs vLLM unless it is asked for: it takes gigabytes and minutes."""
+    if "vllm" in config.getoption("markexpr"):
+        return
+    apart = [item for item in items if item.get_closest_marker("vllm")]
+    if apart:
+        config.hook.pytest_deselected(items=apart)
+        items[:] = [item for item in items if not item.get_closest_marker("vllm")]
+
+
+def launch_tiny(folder: Path) -> Launch:
+    """A launch of the tiny random model on a free port; vLLM is installed if it is not."""
+    profile = load_profile(write_tiny_profile(folder, port=free_port()))
+    return prepare(profile, install("cpu"))
+
+
+@pytest.fixture(scope="session")
+def vllm_launch(tmp_path_factory: pytest.TempPathFactory) -> Launch:
+    """How the server of this session is started."""
+    return launch_tiny(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def vllm_server(vllm_launch: Launch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launch]:
+    """One real vLLM for all tests; its launch has ``.base_url`` and ``.model``."""
+    log = tmp_path_factory.mktemp("log") / "vllm.log"
+    with served(vllm_launch, log):
+        yield vllm_launch
