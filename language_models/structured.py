@@ -30,6 +30,7 @@ Reason = Literal["truncated", "runaway", "repetitive", "empty", "refused", "not_
 """Why there is no answer: the outcomes of a call, or what is wrong with what it says."""
 
 MOST_CHARACTERS: Final = 400_000
+_REPEATED: Final = 8_000
 _SHOWN_ERRORS: Final = 8
 _SHOWN: Final = 300
 _ENFORCEABLE_NOT: Final = (
@@ -244,7 +245,7 @@ def _once_more(request: Request, completion: Completion, problem: Misread) -> Re
     """The second try: a repair of what can be read, otherwise the same question with more room."""
     if problem.reason in ("not_json", "wrong_form"):
         told = (
-            Message(role="assistant", content=completion.content),
+            Message(role="assistant", content=_shortened(completion.content)),
             Message(
                 role="user",
                 content=f"That answer cannot be used. {problem.detail}. Answer again, as one JSON object that fits the "
@@ -257,3 +258,11 @@ def _once_more(request: Request, completion: Completion, problem: Misread) -> Re
         return request.model_copy(update={"sampling": wider})
     # Position and so the seed differ; nothing else helps against emptiness and repetition.
     return request
+
+
+def _shortened(content: str) -> str:
+    """Enough of a wrong answer to repair it; a long one would be paid for again."""
+    if len(content) <= _REPEATED:
+        return content
+    half = _REPEATED // 2
+    return f"{content[:half]}\n[{len(content) - 2 * half} characters left out]\n{content[-half:]}"

@@ -212,6 +212,11 @@ def test_a_wrong_answer_is_repaired_with_what_was_wrong(trace):
     assert '"confidence": Input should be less than or equal to 1' in sent[1].messages[-1].content
 
 
+def test_a_long_wrong_answer_is_not_paid_for_twice(trace):
+    _, sent = conversation(trace, said(" ".join(map(str, range(10_000)))), said(GOOD))
+    assert len(sent[1].messages[-2].content) < 9_000
+
+
 def test_two_wrong_answers_are_a_typed_refusal(trace):
     found, sent = conversation(trace, said("no"), said(GOOD.replace("0.7", "-1")), said(GOOD))
     assert isinstance(found, Unanswered)
