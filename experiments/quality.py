@@ -9,16 +9,17 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import ClassVar, Protocol
 
 from experiments.participants.answers import PersonAnswers
 
 REVOKED = frozenset({"returned", "screened_out"})
-"""People who gave their place back or were not admitted: none of their answers are used, whatever the rules."""
+"""People who took their answers back or were not admitted: none of their answers are used, whatever the rules."""
 
 
 class Rule(Protocol):
@@ -45,21 +46,28 @@ class Incomplete:
 
     key: ClassVar[str] = "incomplete"
     keep_partial: bool = False
+    least_share: float = 0.0
+    """Of the trials asked, which those who stopped must have answered to count; at least one in any case."""
+    n_asked: int = 0
+    """Presentations to each person; see `for_design`."""
 
     @property
     def words(self) -> str:
         """See `Rule`."""
         if self.keep_partial:
+            least = f" at least {self.least_share:.0%} of the trials" if self.least_share else " anything"
             return (
-                "People who gave their place back, were not admitted or answered nothing are excluded; "
-                "those who stopped count with what they answered."
+                "People who took their answers back or were not admitted are excluded; those who stopped before the "
+                f"end count with what they answered if they answered{least}."
             )
         return "People who did not complete the study are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The number of trials answered, where too little was done to count."""
         unused = answers.status in REVOKED if self.keep_partial else answers.status != "completed"
-        return float(len(answers.trial)) if unused or not answers.trial else None
+        least = max(1, math.ceil(self.least_share * self.n_asked - 1e-9)) if self.keep_partial else 1
+        few = len(answers.trial) < least and (answers.status != "completed" or not answers.trial)
+        return float(len(answers.trial)) if unused or few else None
 
 
 @dataclass(frozen=True)
@@ -202,6 +210,11 @@ class Comprehension:
         """The number of attempts."""
         value = answers.comprehension_attempts
         return float(value) if value > self.attempts_above else None
+
+
+def for_design(rules: Sequence[Rule], n_asked: int) -> list[Rule]:
+    """The rules for people of whom each was asked ``n_asked`` presentations, where a rule depends on it."""
+    return [replace(rule, n_asked=n_asked) if isinstance(rule, Incomplete) else rule for rule in rules]
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,20 @@ class Recruited(Record):
     n_participants: int
 
 
+class MoreAsked(Record):
+    """More people were asked for than before, in place of some whose answers are excluded or by decision."""
+
+    kind: Literal["more_asked"] = "more_asked"
+    version: Literal[1] = 1
+    experiment: str
+    n_participants: int
+    """Wanted by now, in all."""
+    n_more: int
+    preregistered: bool
+    """Whether the preregistration says so; a deviation from it otherwise."""
+    reason: str
+
+
 class ConsentAsked(Record):
     """The text that people of an experiment agree to before they take part."""
 

@@ -132,6 +132,14 @@ class ParticipantSourceContract:
         for trials in self.collect(source, design):
             assert canonical_json(Trials.from_json(trials.to_json()).to_json()) == canonical_json(trials.to_json())
 
+    def test_wanting_no_more_people_than_were_asked_changes_nothing(
+        self, source: ParticipantSource, design: Design
+    ) -> None:
+        recruitment = source.recruit(preregister(design), design, KEY)
+        before = [canonical_json(batch) for batch in source.poll(recruitment)]
+        source.want(recruitment, recruitment.n_participants)
+        assert [canonical_json(batch) for batch in source.poll(recruitment)] == before
+
     def test_nothing_comes_after_closing(self, source: ParticipantSource, design: Design) -> None:
         recruitment = source.recruit(preregister(design), design, KEY)
         source.close(recruitment)

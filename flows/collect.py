@@ -7,13 +7,17 @@ as they arrive, and the pass ends while some are missing; the next pass goes on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from experiments.design import design_from_json
 from experiments.errors import SourceError, TrialsError
+from experiments.participants import SOURCES
 from experiments.participants.answers import PersonAnswers
+from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+from experiments.participants.prolific.recruiter import lets_in
 from experiments.participants.source import Recruitment
 from experiments.participants.table import (
     check_answers,
@@ -27,12 +31,13 @@ from experiments.participants.web.source import WebParticipants
 from experiments.participants.web.study import Experiment
 from experiments.participants.web.view import consent_of
 from experiments.preregistration import Preregistration
-from experiments.quality import exclude
+from experiments.quality import exclude, for_design
 from experiments.record import (
     AnswersArrived,
     CollectionClosed,
     ConsentAsked,
     DesignChosen,
+    MoreAsked,
     PersonExcluded,
     Recruited,
     TrialsCollected,
@@ -58,15 +63,21 @@ class Waiting:
     n_completed: int
     n_arrived: int
     n_planned: int
+    """People wanted by now, those in place of excluded ones among them."""
+    to_stop: str = ""
+    """Command that stops a recruitment which still lets people in, although collection has ended; it is to be run."""
 
     @property
     def text(self) -> str:
         """What is waited for, and what brings it."""
         others = self.n_arrived - self.n_completed
-        how = {
-            "web": "`lakatos collect` serves the page on which they take part",
-            "file": "`lakatos data import` brings their answers",
-        }.get(self.source, "answers arrive through the inbox")
+        how = SOURCES[self.source].brought_by if self.source in SOURCES else "answers arrive through the inbox"
+        if self.to_stop:
+            return (
+                f"collection of experiment {self.experiment} has ended with {self.n_completed} of {self.n_planned} "
+                "people, and its study on Prolific could still let people in, who would be paid for nothing. Stop it: "
+                f"`{self.to_stop}`. Then `lakatos resume`."
+            )
         return (
             f"waiting for people: {self.n_completed} of {self.n_planned} have completed experiment {self.experiment}"
             f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
@@ -168,27 +179,37 @@ async def collect_people(
     name, design = plan.record.experiment, _design(run, plan.record)
     tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
     closed = next((item for item in run.trace.records(CollectionClosed) if item.record.experiment == name), None)
-    if not tables and closed is None:
-        deliver(run, plan.record, key_of(run.trace, asked))
-    take_answers(run)
-    people = answers_of(run.trace, name)
-    for item in people:
-        run.recall(item)
-    waiting = Waiting(
-        experiment=name,
-        source=run.config.participants.source,
-        n_completed=sum(item.record.status == "completed" for item in people),
-        n_arrived=len(people),
-        n_planned=design.n_participants,
-    )
-    kept = _kept(run, plan, people)
-    if not tables and closed is None:
+    while True:
+        wanted = wanted_in(run, name, design)
+        if not tables and closed is None:
+            deliver(run, plan.record, key_of(run.trace, asked))
+        take_answers(run)
+        people = answers_of(run.trace, name)
+        for item in people:
+            run.recall(item)
+        waiting = Waiting(
+            experiment=name,
+            source=run.config.participants.source,
+            n_completed=sum(item.record.status == "completed" for item in people),
+            n_arrived=len(people),
+            n_planned=wanted,
+        )
+        kept = _kept(run, plan, people)
+        if tables or closed is not None:
+            break
         closed = stop_early(run, plan, waiting, kept)
-        if closed is None and waiting.n_completed < waiting.n_planned:
+        if closed is not None:
+            break
+        if waiting.n_completed < waiting.n_planned:
             return waiting
+        if not replace_excluded(run, asked, design, waiting, kept):
+            break
+    to_stop = stop_command(run.folder, name)
     if closed is not None:
         run.recall(closed)
         run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
+        if to_stop and not tables:
+            return replace(waiting, to_stop=to_stop)
         asked_people = {item.digest for item in before_stop(run, closed.record, people)}
         kept = [item for item in kept if item.digest in asked_people]
     if len(kept) < 2:
@@ -207,7 +228,79 @@ async def collect_people(
     found = await run.step("collect", take, returns=TrialsCollected, inputs=inputs, position=position)
     # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
     run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
+    if to_stop:
+        run.progress.note(f"everybody has answered experiment {name}; its study on Prolific still runs: {to_stop}")
     return found
+
+
+def wanted_in(run: Run, experiment: str, design: Design) -> int:
+    """People wanted in an experiment by now: those planned, and those asked for later."""
+    for item in run.trace.records(MoreAsked):
+        if item.record.experiment == experiment:
+            run.recall(item)
+    return run.state.wanted.get(experiment, design.n_participants)
+
+
+def replace_excluded(
+    run: Run,
+    asked: Recorded[Recruited],
+    design: Design,
+    waiting: Waiting,
+    kept: Sequence[Recorded[AnswersArrived]],
+) -> bool:
+    """Ask for people in place of those who completed and are excluded, as far as the preregistered number goes.
+
+    Returns:
+        Whether somebody was asked for.
+    """
+    n_before = sum(
+        item.record.n_more
+        for item in run.trace.records(MoreAsked)
+        if item.record.experiment == waiting.experiment and item.record.preregistered
+    )
+    n_good = sum(item.record.status == "completed" for item in kept)
+    n_more = min(design.n_participants - n_good, run.config.exclusions.replacements - n_before)
+    if n_more <= 0:
+        return False
+    n_excluded = waiting.n_completed - n_good
+    reason = f"{n_excluded} of {waiting.n_completed} people who completed are excluded by the preregistered rules"
+    run.record(
+        more_asked(waiting.experiment, waiting.n_planned, n_more, reason, preregistered=True),
+        name="ask_more",
+        inputs=[asked.digest],
+        position={"experiment": waiting.experiment, "wanted": waiting.n_planned + n_more},
+    )
+    run.progress.note(f"{waiting.experiment}: {n_more} more people are asked for, as {reason}")
+    return True
+
+
+def more_asked(experiment: str, n_before: int, n_more: int, reason: str, *, preregistered: bool) -> MoreAsked:
+    """That more people are wanted."""
+    return MoreAsked(
+        experiment=experiment,
+        n_participants=n_before + n_more,
+        n_more=n_more,
+        preregistered=preregistered,
+        reason=reason,
+    )
+
+
+def stop_command(folder: Path, experiment: str) -> str:
+    """The command that stops an experiment's study on Prolific, where the books say that it could still let people in.
+
+    Empty where there is no such study.
+    """
+    if not (folder / LEDGER_FILE).exists():
+        return ""
+    with Ledger(folder / LEDGER_FILE) as ledger:
+        if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
+            return ""
+    return command_to_stop(folder, experiment)
+
+
+def command_to_stop(folder: Path, experiment: str) -> str:
+    """What to type to let nobody in any more."""
+    return f"lakatos prolific pay {folder} --experiment {experiment} --stop"
 
 
 def take_answers(run: Run) -> None:
@@ -353,8 +446,9 @@ def waiting_in(state: RunState) -> Waiting | None:
         people = state.answers.get(name, ())
         n_completed = sum(item.record.status == "completed" for item in people)
         stale = name in state.collected or name in state.closed or name in state.withdrawn
-        if state.config and state.config.by_person and not stale and n_completed < asked.record.n_participants:
-            return Waiting(name, asked.record.source, n_completed, len(people), asked.record.n_participants)
+        wanted = state.wanted.get(name, asked.record.n_participants)
+        if state.config and state.config.by_person and not stale and n_completed < wanted:
+            return Waiting(name, asked.record.source, n_completed, len(people), wanted)
     return None
 
 
@@ -384,6 +478,9 @@ def record_consent(run: Run, asked: Recorded[Recruited], design: Design) -> None
 def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
     """Ask the source under ``key`` and put what it answers into the inbox; returns the number of people."""
     recruitment = run.source.recruit(plan, _design(run, plan), key)
+    for item in run.trace.records(MoreAsked):
+        if item.record.experiment == plan.experiment:
+            run.source.want(recruitment, item.record.n_participants)
     for number, payload in enumerate(run.source.poll(recruitment)):
         # Nobody's answers are at stake where people are simulated or published, and runs must be repeatable.
         salt = digest_of({"key": key, "number": number})
@@ -427,7 +524,8 @@ def _kept(
     before = [known for known in run.state.recruited if known != name]
     earlier = {item.record.person for item in answers_of(run.trace, *before)}
     answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
-    found = exclude(answers, run.config.exclusions.rules, earlier)
+    rules = for_design(run.config.exclusions.rules, _design(run, plan.record).n_presentations)
+    found = exclude(answers, rules, earlier)
     for exclusion in found:
         item = people[exclusion.place]
         run.record(

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from experiments.archives import ARCHIVES
 from experiments.domains import DOMAINS
 from experiments.errors import DesignError, ExperimentError
+from experiments.participants import SOURCES
 from experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
 from experiments.quality import (
     Alternation,
@@ -173,7 +174,7 @@ class DesignConfig(_Section):
 class ParticipantsConfig(_Section):
     """Who answers."""
 
-    source: Literal["simulated", "archival", "web", "file"]
+    source: str = Field(json_schema_extra={"enum": list(SOURCES)})
     """A hidden rule; people's published answers; people on the laboratory's own page, whoever sends them there; or
     answers that you collect elsewhere and bring with `lakatos data import`."""
     theory: str = ""
@@ -195,16 +196,24 @@ class ParticipantsConfig(_Section):
     experiments: str = "*"
     """Archival: pattern of experiment names, for example ``binary-*``."""
 
+    @field_validator("source")
+    @classmethod
+    def _listed(cls, source: str) -> str:
+        _known("source", source, SOURCES)
+        return source
+
     @model_validator(mode="after")
     def _complete(self) -> ParticipantsConfig:
+        for key, field in type(self).model_fields.items():
+            applies = [name for name, source in SOURCES.items() if key in source.keys]
+            if key != "source" and self.source not in applies and getattr(self, key) != field.default:
+                raise ValueError(_only_for(key, applies, self.source))
         if self.source == "archival" and not self.archive:
             raise ValueError("the source 'archival' needs the key 'archive'")
         if self.program_file:
             raise ValueError("program_file is read with a study file only; give the text itself as program")
         if self.source == "simulated" and bool(self.theory) == bool(self.program):
             raise ValueError("the source 'simulated' needs the key 'theory', or 'program', and not both")
-        if self.source != "simulated" and (self.theory or self.program or self.dropouts or self.careless):
-            raise ValueError("theory, program, dropouts and careless are for simulated people")
         if self.program and self.mechanisms:
             raise ValueError("mechanisms replace those of a published theory; a program has none")
         if self.program:
@@ -234,12 +243,16 @@ class ExclusionsConfig(_Section):
     duplicates: Literal["experiment", "campaign"] = "experiment"
     """Whether only a person's first answers count in an experiment, or in the whole campaign."""
     partial: Literal["exclude", "keep"] = "exclude"
-    """Whether people who stopped before the end count with what they answered."""
+    """Whether people who stopped before the end count with what they answered, if it is enough."""
+    partial_share: float = Field(0.5, ge=0, le=1)
+    """Share of the trials that they must have answered for it."""
+    replacements: int = Field(0, ge=0)
+    """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules in the order in which they are tried."""
-        found: list[Rule] = [Incomplete(self.partial == "keep"), Duplicate(self.duplicates == "campaign")]
+        found: list[Rule] = [self._incomplete, Duplicate(self.duplicates == "campaign")]
         if self.median_time_below_ms is not None:
             found.append(TooFast(self.median_time_below_ms))
         if self.fast_answers_above is not None:
@@ -252,6 +265,21 @@ class ExclusionsConfig(_Section):
             found.append(FailedChecks(self.failed_checks_above))
         if self.comprehension_attempts_above is not None:
             found.append(Comprehension(self.comprehension_attempts_above))
+        return tuple(found)
+
+    @property
+    def _incomplete(self) -> Incomplete:
+        return Incomplete(True, self.partial_share) if self.partial == "keep" else Incomplete()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The rules in words, and what becomes of the places of people who are excluded."""
+        found = [rule.words for rule in self.rules]
+        if self.replacements:
+            found.append(
+                "People who completed and were excluded are replaced by new people, at most "
+                f"{self.replacements} in an experiment, before anything is analysed."
+            )
         return tuple(found)
 
 
@@ -303,6 +331,8 @@ class PageConfig(_Section):
     """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
     completion_url: str = ""
     """Where people return to; ``{code}`` stands for the completion code."""
+    returning: Literal["refuse", "admit"] = "refuse"
+    """Whether people of an earlier experiment of the run are admitted to a later one."""
     consent_version: str = ""
     """What you call the wording of the consent text, for the records."""
     texts: dict[str, dict[str, Any]] = {}
@@ -411,6 +441,16 @@ class CampaignConfig(_Section):
         return self
 
     @model_validator(mode="after")
+    def _sections_apply(self) -> CampaignConfig:
+        own = {"space", "page", "privacy"}  # for the others there are messages of their own
+        for name in sorted(own):
+            applies = [known for known, source in SOURCES.items() if name in source.sections]
+            default = type(self).model_fields[name].default
+            if self.participants.source not in applies and getattr(self, name) != default:
+                raise ValueError(_only_for(name, applies, self.participants.source))
+        return self
+
+    @model_validator(mode="after")
     def _design_fits(self) -> CampaignConfig:
         domain, design = DOMAINS[self.domain], self.design
         example = domain.probes(np.random.default_rng(0))[0].take([0])
@@ -442,6 +482,12 @@ def _known(what: str, name: str, table: Any) -> None:
             + (f"; did you mean {near[0]!r}?" if near else ".")
             + f" Known: {', '.join(table)}"
         )
+
+
+def _only_for(key: str, applies: list[str], source: str) -> str:
+    """That a setting means nothing here, and what to do."""
+    names = " or ".join(repr(name) for name in applies)
+    return f"{key} means nothing where the source is {source!r}, only where it is {names}; remove it"
 
 
 def load_study(path: Path) -> CampaignConfig:

@@ -133,6 +133,29 @@ def data_withdraw(
     console.print("Backups of the run's folder, and books of a recruitment service, are out of this command's reach.")
 
 
+@app.command("more")
+def data_more(
+    run: RunName,
+    people: Annotated[int, typer.Argument(help="How many more than are wanted now.", min=1)],
+    experiment: Annotated[str, typer.Option(help="Its name; the one that the run waits in by default.")] = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Ask for more people than planned while an experiment collects; the page has room for them at once.
+
+    It is written down as a deviation from the preregistration. In Python: `flows.people.ask_more(folder, people)`.
+    """
+    from flows.people import ask_more
+    from flows.start import find_run
+
+    folder = find_run(run, runs)
+    wanted = ask_more(folder, people, experiment)
+    Console().print(
+        f"{wanted} people are wanted now. A study on Prolific takes them in with the next `lakatos prolific pay "
+        f"{escape(str(folder))}`, within its limit.",
+        soft_wrap=True,
+    )
+
+
 @app.command("expire")
 def data_expire(
     run: RunName,
@@ -165,10 +188,10 @@ def _list_people(run: str, runs: Path) -> None:
     from flows.start import find_run
 
     console, found = Console(), holdings(find_run(run, runs))
-    table = Table("experiment", "wanted", "people by status", "excluded", "withdrawn", "in the inbox")
+    table = Table("experiment", "wanted", "people by status", "excluded", "withdrawn", "in the inbox", "kept apart")
     for item in found.experiments:
         statuses = ", ".join(f"{number} {status}" for status, number in item.statuses.items())
-        numbers = (item.n_excluded, item.n_withdrawn, item.n_waiting)
+        numbers = (item.n_excluded, item.n_withdrawn, item.n_waiting, item.n_apart)
         table.add_row(escape(item.experiment), str(item.n_wanted), statuses, *map(str, numbers))
     console.print(table)
     for kind, people in found.due.items():

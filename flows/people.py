@@ -19,10 +19,10 @@ from experiments.errors import TrialsError
 from experiments.participants.answers import PersonAnswers, pseudonym
 from experiments.participants.file import read_answers, read_table, stimulus_columns
 from experiments.participants.table import get_answers, name_of_answers
-from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store, collection_key
+from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store, Withheld, collection_key
 from experiments.record import AnswersArrived, PersonWithdrawn
 from experiments.task import Design, Domain
-from flows.collect import erased, key_of
+from flows.collect import erased, key_of, more_asked, waiting_in
 from flows.config import CampaignConfig
 from flows.errors import FlowError
 from flows.record import RECORD_TYPES
@@ -217,6 +217,8 @@ class Holding:
     n_withdrawn: int
     n_waiting: int
     """Batches in the inbox that no pass has taken."""
+    n_apart: int
+    """People who came with identifiers of a recruitment service that it does not list; their answers are kept apart."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,7 @@ def holdings(folder: Path, now: datetime | None = None) -> Holdings:
     state, trace = read_state(folder)
     with trace:
         pending = Counter(batch.json().get("experiment") for batch in trace.inbox.pending())
+        apart = Counter(item.experiment for item in _withheld(folder))
         found = []
         for name, asked in state.recruited.items():
             people = state.answers.get(name, ())
@@ -242,11 +245,12 @@ def holdings(folder: Path, now: datetime | None = None) -> Holdings:
             found.append(
                 Holding(
                     experiment=name,
-                    n_wanted=asked.record.n_participants,
+                    n_wanted=state.wanted.get(name, asked.record.n_participants),
                     statuses=dict(sorted(Counter(item.record.status for item in people).items())),
                     n_excluded=len(excluded),
                     n_withdrawn=len(set(state.withdrawn.get(name, ()))),
                     n_waiting=pending[name],
+                    n_apart=apart[name],
                 )
             )
         ends = list(_limits(folder, trace, _config(state, folder)))
@@ -293,6 +297,8 @@ def _limits(folder: Path, trace: Trace, config: CampaignConfig) -> Iterator[tupl
         for person, since in {**dict(arrived), **dict(batches)}.items():
             if since and person in known:
                 yield "identifiers", person, datetime.fromisoformat(since) + timedelta(days=days)
+        for item in _withheld(folder):  # never released: the answers go with the identifiers
+            yield "identifiers", item.person, datetime.fromtimestamp(item.since, UTC) + timedelta(days=days)
     if config.privacy.answers_days:
         untaken = {batch.digest for batch in trace.inbox.pending()}
         waiting = [(answers["person"], batch.delivered_utc) for batch, answers in _batches(trace)
@@ -305,6 +311,60 @@ def _limits(folder: Path, trace: Trace, config: CampaignConfig) -> Iterator[tupl
 def _held(trace: Trace) -> list[Recorded[AnswersArrived]]:
     gone = erased(trace)
     return [item for item in trace.records(AnswersArrived) if item.digest not in gone]
+
+
+def _withheld(folder: Path) -> list[Withheld]:
+    """People whose answers the page keeps apart."""
+    if not (folder / COLLECTION_FILE).exists():
+        return []
+    store = Store(folder)
+    try:
+        return store.withheld()
+    finally:
+        store.shut()
+
+
+def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
+    """Ask for more people than planned in an experiment that is still collecting; returns how many are wanted now.
+
+    It is a record and a deviation from the preregistration. On the page there is room at once.
+
+    Args:
+        folder: Of the run.
+        n_more: People beyond those wanted by now.
+        experiment: Its name; the one that the run waits in by default.
+
+    Raises:
+        FlowError: Nothing is being collected under this name, or people do not answer one by one.
+        LockedError: A pass is writing the run; stop it first.
+    """
+    state, trace = read_state(folder)
+    trace.close()
+    waiting = waiting_in(state)
+    name = experiment or (waiting.experiment if waiting else "")
+    by_person = state.config is not None and state.config.by_person
+    if not by_person or name not in state.recruited or name in state.collected or name in state.closed or n_more < 1:
+        raise FlowError(
+            f"the run {folder} does not collect answers to {name or 'anything'} now, or is asked for {n_more} people; "
+            "ask for at least one more while it waits. People who answer later can still join by an import."
+        )
+    with Trace.open(folder, RECORD_TYPES) as writing:
+        asked = state.recruited[name]
+        before = state.wanted.get(name, asked.record.n_participants)
+        item = writing.record(
+            more_asked(name, before, n_more, "the researcher asked for more people", preregistered=False),
+            name="ask_more",
+            inputs=[asked.digest],
+            position={"experiment": name, "wanted": before + n_more},
+        )
+        key = key_of(writing, asked)
+    if (folder / COLLECTION_FILE).exists():
+        store = Store(folder)
+        try:
+            store.want(key, item.record.n_participants)
+        finally:
+            store.shut()
+    return item.record.n_participants
 
 
 def _identified(folder: Path) -> set[str]:
@@ -430,7 +490,7 @@ MEANINGS = {
     "response": "place of the option chosen, from 0, in the order of the stimulus' columns",
     "response_time_ms": "milliseconds from the trial's appearance to the answer; empty if unknown",
     "count": "equal answers that the row stands for",
-    "status": "completed, partial, returned, timed_out or screened_out",
+    "status": "completed, partial, stopped, returned, timed_out or screened_out",
     "n_answers": "answers given",
     "checks_passed": "attention checks passed",
     "checks_failed": "attention checks failed",

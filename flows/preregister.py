@@ -59,7 +59,7 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
         n_participants=plan.n_participants,
-        exclusion_rules=tuple(rule.words for rule in run.config.exclusions.rules) if run.config.by_person else (),
+        exclusion_rules=run.config.exclusions.words if run.config.by_person else (),
         powers=chosen.powers,
         analysis=ANALYSIS
         + (confirmation_text(*map(run.state.name, chosen.rivals)) if chosen.experiment == CONFIRMATION else ""),

@@ -13,20 +13,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from experiments.participants.prolific.clerk import PageAnswers
+
 if TYPE_CHECKING:
-    from experiments.participants.answers import Status
-    from experiments.participants.prolific.clerk import Clerk, PageAnswers
-    from experiments.participants.prolific.ledger import Entry, Ledger
+    from collections.abc import Sequence
+
+    from experiments.participants.prolific.clerk import Clerk
+    from experiments.participants.prolific.client import StudySeen, SubmissionSeen
+    from experiments.participants.prolific.ledger import Entry, Ledger, PageStatus
     from experiments.participants.prolific.money import Money
-    from experiments.participants.prolific.plan import Plan
+    from experiments.participants.prolific.plan import CodeType, Plan
     from experiments.participants.prolific.recruiter import Action
+    from experiments.participants.web.store import Store, Withheld
 
 app = typer.Typer(no_args_is_help=True, help="Recruit people through Prolific: plan, publish, look, pay, rehearse.")
 RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default.")]
@@ -47,7 +52,7 @@ def plan(
 
     In Python: `experiments.participants.prolific.plan.make_plan(settings)`.
     """
-    from experiments.participants.prolific.plan import COMPLETION_URL, load_settings, make_plan
+    from experiments.participants.prolific.plan import load_settings, make_plan
 
     wanted = load_settings(settings)
     with _books(run, runs) as (_, ledger):
@@ -56,9 +61,8 @@ def plan(
     print(json.dumps(made.draft(), indent=1, ensure_ascii=False))
     _print_cost(made)
     Console(stderr=True, highlight=False).print(
-        f'The page must show this code: completion_code = "{made.codes["COMPLETED"]}" and send people back to '
-        f'completion_url = "{COMPLETION_URL}" in its settings. Nothing is on the service yet. '
-        f"Next: lakatos prolific publish --limit {made.total_cost.major}",
+        "Publishing hands these codes to the page, which shows people the one for how their visit ended. Nothing is on "
+        f"the service yet. Next: lakatos prolific publish --limit {made.total_cost.major}",
         soft_wrap=True,
     )
 
@@ -112,6 +116,7 @@ def status(
         if poll:
             clerk.poll()
         _print_books(clerk)
+        _print_withheld(clerk)
         _print_actions(tuple(action for action in clerk.decide() if isinstance(action, Review)))
 
 
@@ -135,12 +140,16 @@ def pay(
     dry_run: Annotated[bool, typer.Option(help="Say what would be done, and do nothing.")] = False,
     watch: Annotated[int, typer.Option(help="Do it again every so many seconds, until stopped.", min=0)] = 0,
     stop: Annotated[bool, typer.Option(help="Let nobody in any more, for good; then pay who has completed.")] = False,
+    stop_when_ended: Annotated[
+        bool,
+        typer.Option(help="Stop the study by itself once collection has ended; else it is paused and you are told."),
+    ] = False,
 ) -> None:
     """Approve who completed our page, replace who dropped out, pay bonuses; all within the limit, each person once.
 
     In Python: `Clerk.work()`.
     """
-    with _at_work(run, runs, experiment, bonus=bonus) as clerk:
+    with _at_work(run, runs, experiment, bonus=bonus, stop_when_ended=stop_when_ended) as clerk:
         if dry_run:
             clerk.poll()
             _print_actions(clerk.decide())
@@ -157,6 +166,7 @@ def pay(
         while True:
             _print_actions(clerk.work())
             _print_books(clerk)
+            _print_withheld(clerk)
             if not watch:
                 return
             time.sleep(watch)
@@ -214,32 +224,48 @@ def check_page(folder: Path, planned: Plan) -> None:
     Raises:
         StudyError: No page is open for the experiment, its code is not the plan's, or it has fewer places.
     """
-    from experiments.participants.web.store import COLLECTION_FILE, Store
     from flows.errors import StudyError
 
-    found = None
-    if (folder / COLLECTION_FILE).exists():
-        store = Store(folder)
-        try:
-            found = store.opened(planned.name)
-        finally:
-            store.shut()
-    if found is None:
+    with _collection(folder) as store:
+        found = store.opened(planned.name) if store else None
+        wanted = store.wanted(planned.name) if store else None
+    if found is None or wanted is None:
         raise StudyError(
             f"{folder} has no open page for the experiment {planned.name!r}; nobody is recruited before predictions "
             "are frozen. `lakatos resume` freezes them and opens the page."
         )
     code = planned.codes["COMPLETED"]
-    if found.settings.completion_code != code:
+    if found.settings.completion_code not in ("", code):
         raise StudyError(
-            f"people who complete would see the code {found.settings.completion_code or 'that each gets anew'!r}, and "
-            f"the plan waits for {code!r}; give the page and the plan the same completion_code."
+            f"the page's own completion_code is {found.settings.completion_code!r}, and the plan's is {code!r}; give "
+            "the plan the page's, or let the page have none."
         )
-    if planned.settings.people > found.design.n_participants:
+    if planned.settings.people > wanted:
         raise StudyError(
-            f"the plan asks for {planned.settings.people} people, and the page has places for "
-            f"{found.design.n_participants}; plan for so many."
+            f"the plan asks for {planned.settings.people} people, and the page has places for {wanted}; plan for so "
+            "many."
         )
+    if (planned.settings.former_participants == "admit") != (found.settings.returning == "admit"):
+        raise StudyError(
+            f"the plan says former_participants = {planned.settings.former_participants!r} and the page "
+            f"returning = {found.settings.returning!r}; people would be turned away, or stay away for nothing. "
+            "Plan as the page does."
+        )
+
+
+@contextmanager
+def _collection(folder: Path) -> Iterator[Store | None]:
+    """What the run's page keeps, if it was ever opened."""
+    from experiments.participants.web.store import COLLECTION_FILE, Store
+
+    if not (folder / COLLECTION_FILE).exists():
+        yield None
+        return
+    store = Store(folder)
+    try:
+        yield store
+    finally:
+        store.shut()
 
 
 @contextmanager
@@ -260,7 +286,13 @@ def _books(run: str, runs: Path) -> Iterator[tuple[Path, Ledger]]:
 
 @contextmanager
 def _at_work(
-    run: str, runs: Path, experiment: str, *, bonus: Path | None = None, needs_token: bool = True
+    run: str,
+    runs: Path,
+    experiment: str,
+    *,
+    bonus: Path | None = None,
+    needs_token: bool = True,
+    stop_when_ended: bool = False,
 ) -> Iterator[Clerk]:
     from experiments.participants.prolific.clerk import Clerk
     from experiments.participants.prolific.client import ProlificClient
@@ -274,25 +306,83 @@ def _at_work(
         most = ledger.account(name).plan
         client = ProlificClient.from_environment() if needs_token else ProlificClient("none")
         with client:
-            page = page_answers(folder, name)
-            yield Clerk(client, ledger, name, page, bonus=_bonuses(bonus, folder, most))
+            page = RunPage(folder, most)
+            amounts = _bonuses(bonus, folder, most)
+            yield Clerk(client, ledger, name, page, bonus=amounts, stop_when_ended=stop_when_ended)
 
 
-def page_answers(folder: Path, experiment: str) -> PageAnswers:
-    """What the run's inbox knows of visits to our page; it holds pseudonyms only, so people are looked up by theirs."""
-    from experiments.participants.answers import STATUSES, pseudonym
+class RunPage(PageAnswers):
+    """The page of a run: who is in its inbox, under a pseudonym, and what it has to be told of the service.
 
-    def look(participant: str, submission: str) -> Status | None:
-        found = {
-            value.get("status") for value in delivered.get(pseudonym(key, "prolific", participant), ()) if value
-        } & set(STATUSES)
+    Attributes:
+        withheld: People who came with identifiers that the service does not list; their answers are kept apart.
+    """
+
+    def __init__(self, folder: Path, planned: Plan) -> None:
+        """The page of the experiment that is ``planned``."""
+        from flows.collect import command_to_stop
+
+        self.folder, self.plan, self.key = folder, planned, _key(folder)
+        self.command = f"`{command_to_stop(folder, planned.name)}`"
+        self.withheld: list[Withheld] = []
+        self._delivered: dict[str, list[dict[str, Any]]] = {}
+        self._look()
+
+    def __call__(self, participant: str, submission: str) -> PageStatus | None:
+        """How somebody's visit ended, as far as it is in the inbox."""
+        from experiments.participants.answers import STATUSES, pseudonym
+
+        if not self.key:
+            return None
+        values = self._delivered.get(pseudonym(self.key, "prolific", participant), ())
         # Somebody who came twice completed if one visit did.
-        return next((status for status in STATUSES if status in found), None)
+        status = next((status for status in STATUSES if any(value.get("status") == status for value in values)), None)
+        most = self.plan.settings.most_failed_checks
+        if status == "completed" and most is not None:
+            failed = [value["checks"].count(False) for value in values if value.get("status") == "completed"]
+            return "failed_checks" if min(failed) > most else status
+        return status
 
-    delivered: dict[str, list[dict[str, str]]] = {}
-    key = _key(folder)
-    delivered = _delivered(folder, experiment) if key else {}
-    return look
+    def prepare(self, study: StudySeen) -> None:
+        """Hand the plan's codes to the page, by how a visit ends."""
+        from experiments.participants.prolific.plan import COMPLETION_URL
+        from experiments.participants.web.store import Service
+
+        kinds: dict[str, CodeType] = {
+            "completed": "COMPLETED",
+            "failed_checks": "FAILED_ATTENTION_CHECK",
+            "screened_out": "FIXED_SCREENOUT",
+            "declined": "NO_CONSENT",
+        }
+        codes = {outcome: self.plan.codes[kind] for outcome, kind in kinds.items() if kind in self.plan.codes}
+        with _collection(self.folder) as store:
+            if store is not None:
+                found = store.find(self.plan.name)
+                url = (found.settings.completion_url if found else "") or COMPLETION_URL
+                most = self.plan.settings.most_failed_checks
+                store.recruit_through(self.plan.name, "prolific", Service(study.id, codes, url, most))
+
+    def meet(self, study: str, seen: Sequence[SubmissionSeen]) -> None:
+        """Let answers of the people whom the service lists into the inbox, and look what is there."""
+        from traces.inbox import Inbox
+
+        with _collection(self.folder) as store:
+            if store is not None:
+                listed = {(item.participant, item.id) for item in seen}
+                self.withheld = store.meet(self.plan.name, "prolific", listed)
+                store.deliver(Inbox(self.folder / INBOX_FILE))
+        self._look()
+
+    def _look(self) -> None:
+        self.key = _key(self.folder)
+        self._delivered = _delivered(self.folder, self.plan.name)
+        with _collection(self.folder) as store:
+            found = store.find(self.plan.name) if store else None
+            if store is None or found is None:
+                return
+            self.n_more = (store.wanted(found.name) or 0) - found.design.n_participants
+            self.collection = "open" if store.opened(found.name) else "ended"
+            self.withheld = [item for item in store.withheld() if item.experiment == found.name]
 
 
 def _key(folder: Path) -> bytes:
@@ -300,10 +390,10 @@ def _key(folder: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
-def _delivered(folder: Path, experiment: str) -> dict[str, list[dict[str, str]]]:
+def _delivered(folder: Path, experiment: str) -> dict[str, list[dict[str, Any]]]:
     """Everything that was ever delivered about an experiment, by person; what was taken by a pass included."""
     path = folder / INBOX_FILE
-    found: dict[str, list[dict[str, str]]] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     if not path.exists():
         return found
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as connection:
@@ -381,6 +471,21 @@ def _print_books(clerk: Clerk) -> None:
     console.print(f"  submissions: {states or 'none'}")
     console.print(
         f"  spent {books.spent}, at most {books.at_most} by what may still come, limit {books.limit or 'none'}"
+    )
+
+
+def _print_withheld(clerk: Clerk) -> None:
+    """Say whose answers are kept apart."""
+    page = clerk.page
+    withheld = [item for item in page.withheld if item.status != "active"] if isinstance(page, RunPage) else []
+    if not withheld:
+        return
+    people = ", ".join(f"{item.person[:12]} ({item.status})" for item in withheld)
+    Console().print(
+        f"[yellow]look at[/yellow] {len(withheld)} people who came with identifiers that the service does not list for "
+        f"this study: {people}. Their answers are kept apart and not released to the run, unless the service lists "
+        "them at a later poll.",
+        soft_wrap=True,
     )
 
 

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 from experiments.archives.fetch import load_archive
 from experiments.domains import DOMAINS
 from experiments.errors import DataMissingError
-from experiments.participants.archival import ArchivalParticipants
-from experiments.participants.file import FileParticipants
-from experiments.participants.simulated import Behaviour, SimulatedParticipants
-from experiments.participants.source import ParticipantSource
-from experiments.participants.web.source import WebParticipants
-from experiments.participants.web.study import PageSettings
-from experiments.task import Stimuli, Trials, identities
+from experiments.participants import SOURCES
+from experiments.participants.simulated import Behaviour, Respond
+from experiments.participants.source import ParticipantSource, StudySettings
+from experiments.task import Stimuli, Trials
 from flows.config import CampaignConfig
 from flows.errors import StudyError
 from theories.behave import behave
@@ -49,25 +46,27 @@ def make_source(
         EmptyDesignSpaceError: The study's space has no admissible trial.
         StudyError: The archive cannot be cut into the folds asked for, or nobody can follow the study's program.
     """
-    domain = DOMAINS[config.domain]
-    match config.participants.source:
-        case "web":
-            settings = PageSettings(**config.page.model_dump(exclude={"consent_version", "texts"}))
-            return WebParticipants(
-                folder,
-                domain=domain,
-                settings=config.space,
-                seed=config.seed,
-                page=settings,
-                texts=config.page.texts,
-            ), None
-        case "file":
-            return FileParticipants(folder, domain=domain, settings=config.space), None
-        case "archival":
-            return _archival(config, data, sealed_rows), None
-        case "simulated":
-            hidden = hidden_theory(config)
-            return _simulated(config, hidden), hidden
+    people = config.participants
+    hidden = hidden_theory(config) if people.theory or people.program else None
+
+    def respond() -> Respond:
+        assert hidden is not None  # a study of simulated people names a rule
+        return _respond(config, hidden)
+
+    study = StudySettings(
+        folder=folder,
+        domain=DOMAINS[config.domain],
+        space=config.space,
+        seed=config.seed,
+        by_person=config.by_person,
+        participants=people.model_dump(),
+        page=config.page.model_dump(),
+        validation=config.validation.model_dump(),
+        respond=respond,
+        trials=lambda: _foldable(config, archive_trials(config, data)),
+        sealed_rows=sealed_rows,
+    )
+    return SOURCES[people.source].of_study(study), hidden
 
 
 def hidden_theory(config: CampaignConfig) -> Theory:
@@ -100,10 +99,8 @@ def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, .
     return chosen
 
 
-def _archival(
-    config: CampaignConfig, data: Path | None, sealed_rows: Mapping[str, Sequence[int]] | None
-) -> ArchivalParticipants:
-    trials = archive_trials(config, data)
+def _foldable(config: CampaignConfig, trials: tuple[Trials, ...]) -> tuple[Trials, ...]:
+    """The trials, if they can be cut into the folds that the study asks for."""
     folds = config.validation.folds
     if folds and len(trials) != 1:
         raise StudyError(
@@ -121,17 +118,11 @@ def _archival(
             f"{folds} folds of {len(trials[0].stimuli)} trials leave fewer than two trials in each; "
             "ask for fewer folds."
         )
-    return ArchivalParticipants(
-        trials,
-        identify=lambda stimuli: identities(domain, stimuli),
-        sequential=domain.sequential,
-        sealed_share=config.validation.sealed_share,
-        seed=config.seed,
-        sealed_rows=sealed_rows,
-    )
+    return trials
 
 
-def _simulated(config: CampaignConfig, hidden: Theory) -> SimulatedParticipants:
+def _respond(config: CampaignConfig, hidden: Theory) -> Respond:
+    """How people choose who follow the hidden rule."""
     domain = DOMAINS[config.domain]
     sample = domain.candidates(config.space, np.random.default_rng(0), 50)
     if config.participants.program:
@@ -148,13 +139,4 @@ def _simulated(config: CampaignConfig, hidden: Theory) -> SimulatedParticipants:
         with Sandbox() as sandbox:
             return behave(hidden, domain, sandbox, people, stimuli, order, rng, random_choice_share)
 
-    return SimulatedParticipants(
-        respond,
-        domain=domain,
-        settings=config.space,
-        seed=config.seed,
-        random_choice_share=config.participants.random_choices,
-        by_person=config.by_person,
-        dropouts=config.participants.dropouts,
-        careless=config.participants.careless,
-    )
+    return respond

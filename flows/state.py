@@ -12,6 +12,7 @@ from experiments.record import (
     CollectionClosed,
     ConsentAsked,
     DesignChosen,
+    MoreAsked,
     PersonExcluded,
     PersonWithdrawn,
     Recruited,
@@ -64,6 +65,8 @@ class RunState:
     preregistrations: Mapping[str, Recorded[Preregistration]] = field(default_factory=dict)
     recruited: Mapping[str, Recorded[Recruited]] = field(default_factory=dict)
     """By experiment."""
+    wanted: Mapping[str, int] = field(default_factory=dict)
+    """By experiment, people wanted by now, where more were asked for than planned."""
     consents: tuple[Recorded[ConsentAsked], ...] = ()
     answers: Mapping[str, tuple[Recorded[AnswersArrived], ...]] = field(default_factory=dict)
     """By experiment, of people who answer one by one, in order of arrival."""
@@ -139,6 +142,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, preregistrations={**state.preregistrations, record.experiment: item})
         case Recruited():
             return replace(state, recruited={**state.recruited, record.experiment: item})
+        case MoreAsked():
+            return replace(state, wanted={**state.wanted, record.experiment: record.n_participants})
         case ConsentAsked():
             return replace(state, consents=(*state.consents, item))
         case AnswersArrived():

@@ -44,9 +44,10 @@ class ArtifactStore:
         digest = digest_bytes(data)
         path = self.path_of(digest)
         if not path.exists():
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # people's answers are among them
             packed = zlib.compress(data, _LEVEL)
             # The digest of the packed bytes too: deflate has bits that change nothing in what it unpacks to.
-            write_whole(path, _FILE_MAGIC + sha256(packed).digest() + packed)
+            write_whole(path, _FILE_MAGIC + sha256(packed).digest() + packed, private=True)
         return digest
 
     def get(self, digest: Digest) -> bytes:
@@ -182,8 +183,13 @@ def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write a file so that after a crash or power cut it is either absent (or as before) or complete.
+
+    Args:
+        path: Of the file.
+        data: All of it.
+        private: Whether file and folder are for their owner only.
 
     Raises:
         ArtifactError: The disk is full or fails. Nothing was left behind.
@@ -191,9 +197,9 @@ def write_whole(path: Path, data: bytes) -> None:
     temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
     try:
         if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
             _sync(path.parent.parent)
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=_for_owner if private else None) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -206,6 +212,10 @@ def write_whole(path: Path, data: bytes) -> None:
         else:
             problem = f"cannot write {path}: {error.strerror}; check the disk and its limits, then `lakatos resume`."
         raise ArtifactError(problem) from error
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _sync(folder: Path) -> None:

@@ -1,12 +1,12 @@
-"""Who answers, by the name of the source in a study file."""
+"""Who answers, by the name of the source in a study file; the table is the whole registration."""
 
 from experiments.participants.archival import ArchivalParticipants
 from experiments.participants.file import FileParticipants
 from experiments.participants.simulated import SimulatedParticipants
-from experiments.participants.source import ParticipantSource
+from experiments.participants.source import ListedSource
 from experiments.participants.web.source import WebParticipants
 
-SOURCES: dict[str, type[ParticipantSource]] = {
+SOURCES: dict[str, type[ListedSource]] = {
     "simulated": SimulatedParticipants,
     "archival": ArchivalParticipants,
     "web": WebParticipants,

@@ -12,7 +12,9 @@ from typing import Any, Literal, get_args
 from experiments.errors import TrialsError
 from traces.digest import canonical_json
 
-Status = Literal["completed", "partial", "returned", "timed_out", "screened_out"]
+Status = Literal["completed", "partial", "stopped", "returned", "timed_out", "screened_out"]
+"""``partial``: no answer came any more. ``stopped``: the person stopped and let the answers be used. ``returned``: the
+person stopped and took the answers back."""
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.design import design_to_json
 from experiments.errors import ArchiveExhaustedError, SourceError
-from experiments.participants.source import Recruitment, rng_of
+from experiments.participants.source import Recruitment, StudySettings, rng_of
 from experiments.preregistration import Preregistration, check_preregistered
-from experiments.task import Design, Offer, Stimuli, Trials
+from experiments.task import Design, Offer, Stimuli, Trials, identities
 from traces.digest import Digest, digest_of
 
 
@@ -23,6 +23,10 @@ class ArchivalParticipants:
     nobody; they are for the verdict. Where trials are steps of a schedule they mean nothing apart: people are released
     whole, and people are sealed instead of trials.
     """
+
+    keys: ClassVar[frozenset[str]] = frozenset({"archive", "experiments"})
+    sections: ClassVar[frozenset[str]] = frozenset({"validation"})
+    brought_by: ClassVar[str] = "answers arrive through the inbox"
 
     def __init__(
         self,
@@ -122,6 +126,23 @@ class ArchivalParticipants:
         design = self._recruited[recruitment.key]
         released = self._released[digest_of(design_to_json(design))]
         return [restrict(self.trials[design.archive], released, self._rows(design), design.name).to_json()]
+
+    @classmethod
+    def of_study(cls, study: StudySettings) -> Self:
+        """The people of the archive that a study names."""
+        return cls(
+            study.trials(),
+            identify=lambda stimuli: identities(study.domain, stimuli),
+            sequential=study.domain.sequential,
+            sealed_share=study.validation["sealed_share"],
+            seed=study.seed,
+            sealed_rows=study.sealed_rows,
+        )
+
+    def want(self, recruitment: Recruitment, n_participants: int) -> None:
+        """Nobody: whoever answered, answered before."""
+        if n_participants > recruitment.n_participants:
+            raise SourceError(f"{recruitment.experiment}: an archive has no more people; ask for none in their place.")
 
     def close(self, recruitment: Recruitment) -> None:
         """Ask for no more; what was released stays released."""

@@ -22,14 +22,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from experiments.design import design_to_json
 from experiments.errors import TrialsError
 from experiments.participants.answers import STATUSES, PersonAnswers
-from experiments.participants.source import Recruitment, check_new_people, offers_to_new_people
+from experiments.participants.source import Recruitment, StudySettings, check_new_people, offers_to_new_people
 from experiments.participants.table import check_answers, domain_feedback
 from experiments.preregistration import Preregistration
 from experiments.task import Design, Domain, Offer, Stimuli
@@ -45,6 +45,10 @@ KNOWN = ("participant", "experiment", "response", "response_time_ms", *WHOLE, *P
 
 class FileParticipants:
     """People who are asked elsewhere; their answers are brought in as a file."""
+
+    keys: ClassVar[frozenset[str]] = frozenset()
+    sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "privacy", "confirmation"})
+    brought_by: ClassVar[str] = "`lakatos data import` brings their answers"
 
     def __init__(self, folder: Path, *, domain: Domain, settings: Mapping[str, Any]) -> None:
         """Make a source.
@@ -71,6 +75,14 @@ class FileParticipants:
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
         """Nothing: an import leaves answers in the inbox by itself."""
         return []
+
+    @classmethod
+    def of_study(cls, study: StudySettings) -> Self:
+        """People who are asked elsewhere what a study asks."""
+        return cls(study.folder, domain=study.domain, settings=study.space)
+
+    def want(self, recruitment: Recruitment, n_participants: int) -> None:
+        """Nothing to do: whoever collects asks as many as the run waits for."""
 
     def close(self, recruitment: Recruitment) -> None:
         """Nothing to do: nobody is asked from here."""

@@ -6,15 +6,15 @@ Some of them can stop before the end or answer carelessly, so that what is made 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.errors import SourceError
 from experiments.participants.answers import PersonAnswers
-from experiments.participants.source import Recruitment, offers_to_new_people, rng_of
+from experiments.participants.source import Recruitment, StudySettings, offers_to_new_people, rng_of
 from experiments.preregistration import Preregistration, check_preregistered
 from experiments.task import Design, Domain, Offer, Stimuli, Trials
 from traces.digest import Digest, digest_of
@@ -96,6 +96,12 @@ def draw_options(probabilities: NDArray[np.float64], order: Array, rng: np.rando
 class SimulatedParticipants:
     """People who follow a rule; they answer at once, and the same each time they are asked with the same key."""
 
+    keys: ClassVar[frozenset[str]] = frozenset(
+        {"theory", "program", "program_file", "mechanisms", "random_choices", "dropouts", "careless"}
+    )
+    sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "confirmation"})
+    brought_by: ClassVar[str] = "answers arrive through the inbox"
+
     def __init__(
         self,
         respond: Respond,
@@ -139,6 +145,7 @@ class SimulatedParticipants:
         self.random_choice_share, self.n_participants = random_choice_share, n_participants
         self.by_person, self.dropouts, self.careless = by_person, dropouts, careless
         self._batches: dict[Digest, tuple[Design, list[dict[str, Any]]]] = {}
+        self._n_wanted: dict[Digest, int] = {}
         self._closed: set[Digest] = set()
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
@@ -168,9 +175,41 @@ class SimulatedParticipants:
         """All answers in one batch, or in one for each person; see `ParticipantSource`."""
         if recruitment.key in self._closed:
             return []
+        return self._known(recruitment)[1]
+
+    def _known(self, recruitment: Recruitment) -> tuple[Design, list[dict[str, Any]]]:
         if recruitment.key not in self._batches:
             raise SourceError(f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key.")
-        return self._batches[recruitment.key][1]
+        return self._batches[recruitment.key]
+
+    @classmethod
+    def of_study(cls, study: StudySettings) -> Self:
+        """People who follow the hidden rule of a study."""
+        people = study.participants
+        return cls(
+            study.respond(),
+            domain=study.domain,
+            settings=study.space,
+            seed=study.seed,
+            random_choice_share=people["random_choices"],
+            by_person=study.by_person,
+            dropouts=people["dropouts"],
+            careless=people["careless"],
+        )
+
+    def want(self, recruitment: Recruitment, n_participants: int) -> None:
+        """Simulate more people, until so many in all have completed; see `ParticipantSource`."""
+        design, batches = self._known(recruitment)
+        n_more = n_participants - max(self._n_wanted.get(recruitment.key, 0), design.n_participants)
+        if n_more <= 0:
+            return
+        if not self.by_person or 0 < self.n_participants < n_participants:
+            there = f"there are {self.n_participants}" if self.by_person else "they come in one table"
+            raise SourceError(f"{design.name} wants {n_participants} simulated people, and {there}; ask for no more.")
+        rng = rng_of(self.seed, recruitment.key, "more", str(len(batches)))
+        more = self._people(replace(design, n_participants=n_more), recruitment.key, rng, first=len(batches))
+        batches.extend(item.to_json() for item in more)
+        self._n_wanted[recruitment.key] = n_participants
 
     def close(self, recruitment: Recruitment) -> None:
         """Ask for no more."""
@@ -184,8 +223,8 @@ class SimulatedParticipants:
         order = np.tile(np.arange(len(design.stimuli)), (n_people, design.repetitions))
         return order if self.domain.sequential else rng.permuted(order, axis=1)
 
-    def _people(self, design: Design, key: Digest, rng: np.random.Generator) -> list[PersonAnswers]:
-        """New people until as many as wanted have completed, in the order in which they took part."""
+    def _people(self, design: Design, key: Digest, rng: np.random.Generator, first: int = 0) -> list[PersonAnswers]:
+        """New people until as many as wanted have completed, in their order, numbered from ``first``."""
         stops: list[bool] = []
         while len(stops) - sum(stops) < design.n_participants:
             stops.append(bool(rng.random() < self.dropouts))
@@ -213,7 +252,7 @@ class SimulatedParticipants:
         return [
             PersonAnswers(
                 experiment=design.name,
-                person=digest_of({"recruitment": key, "person": person}),
+                person=digest_of({"recruitment": key, "person": first + person}),
                 status="partial" if stops[person] else "completed",
                 trial=tuple(order[person, :end].tolist()),
                 response=tuple(response[person, :end].tolist()),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from experiments.errors import SourceError
 from experiments.preregistration import Preregistration, check_preregistered
-from experiments.task import Design, Domain, Offer, with_random_sides
+from experiments.task import Design, Domain, Offer, Trials, with_random_sides
 from traces.digest import Digest, digest_of
 
 N_SCHEDULES = 4
@@ -56,11 +57,59 @@ class ParticipantSource(Protocol):
             SourceError: The recruitment is not known here.
         """
 
+    def want(self, recruitment: Recruitment, n_participants: int) -> None:
+        """Ask for more people, ``n_participants`` in all, in place of some whose answers are excluded.
+
+        Asking for no more than were asked for changes nothing.
+
+        Raises:
+            SourceError: There are no more people, or the recruitment is not known here.
+        """
+
     def close(self, recruitment: Recruitment) -> None:
         """Ask for no more; closing twice changes nothing."""
 
     def mark_released(self, design: Design) -> None:
         """Take note that the answers to ``design`` are in the trace; noting it twice changes nothing."""
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """What a study says to whatever makes its participants; parts that cost something are made when asked for."""
+
+    folder: Path
+    """Of the run."""
+    domain: Domain
+    space: Mapping[str, Any]
+    """Describes the design space to the domain."""
+    seed: int
+    by_person: bool
+    """Whether answers are handed over person by person."""
+    participants: Mapping[str, Any]
+    """The section of the study file."""
+    page: Mapping[str, Any]
+    validation: Mapping[str, Any]
+    respond: Callable[[], Any]
+    """Makes the rule that simulated people follow: `experiments.participants.simulated.Respond`."""
+    trials: Callable[[], Sequence[Trials]]
+    """Reads the archive that the study names."""
+    sealed_rows: Mapping[str, Sequence[int]] | None = None
+    """Trials sealed from the loop, by archived experiment; chosen by the seed when None."""
+
+
+class ListedSource(ParticipantSource, Protocol):
+    """A source that a study file can name: what it says of itself in `experiments.participants.SOURCES`."""
+
+    keys: ClassVar[frozenset[str]]
+    """Keys of a study file's section ``participants`` that mean something to it, beside ``source``."""
+    sections: ClassVar[frozenset[str]]
+    """Sections of a study file that mean something to it and not to every source."""
+    brought_by: ClassVar[str]
+    """What brings answers that are missing, for people to read."""
+
+    @classmethod
+    def of_study(cls, study: StudySettings) -> Self:
+        """The source that a study asks for."""
 
 
 def rng_of(seed: int, *names: str) -> np.random.Generator:

@@ -56,6 +56,8 @@ def test_nobody_is_excluded_for_usual_answers():
         ({"comprehension_attempts": 4}, Comprehension(2), 4.0),
         ({"status": "partial"}, Incomplete(), 4.0),
         ({"status": "returned"}, Incomplete(keep_partial=True), 4.0),
+        ({"status": "stopped"}, Incomplete(), 4.0),
+        ({"status": "stopped"}, Incomplete(keep_partial=True, least_share=0.5, n_asked=9), 4.0),
     ],
 )
 def test_each_rule_gives_the_number_that_decided(changes, rule, value):
@@ -73,6 +75,8 @@ def test_each_rule_gives_the_number_that_decided(changes, rule, value):
         ({"response": (1, 1, 1, 0)}, OneKey(0.75)),
         ({"checks": (False,)}, FailedChecks(1)),
         ({"status": "partial"}, Incomplete(keep_partial=True)),
+        ({"status": "stopped"}, Incomplete(keep_partial=True, least_share=0.5, n_asked=8)),
+        ({"status": "completed"}, Incomplete(keep_partial=True, least_share=0.5, n_asked=9)),
         ({"trial": (0,), "response": (0,), "response_time_ms": ()}, Alternation(0.1)),
     ],
 )

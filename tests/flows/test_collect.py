@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,13 +20,19 @@ from typer.testing import CliRunner
 from experiments.design import design_from_json
 from experiments.errors import TrialsError
 from experiments.participants.answers import PersonAnswers, pseudonym
+from experiments.participants.prolific.client import StudySeen
+from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+from experiments.participants.prolific.plan import make_plan, parse_settings
 from experiments.participants.table import put_answers
-from experiments.participants.web.store import KEY_FILE, NoPlaceError, Store, collection_key
+from experiments.participants.web.store import KEY_FILE, Identifiers, NoPlaceError, Store, collection_key
 from experiments.participants.web.study import plan_of
-from experiments.record import AnswersArrived, CollectionClosed, Recruited, TrialsCollected
+from experiments.participants.web.texts import consent_digest
+from experiments.participants.web.view import consent_of
+from experiments.record import AnswersArrived, CollectionClosed, MoreAsked, Recruited, TrialsCollected
 from experiments.registration import to_markdown
 from flows.audit import audit
 from flows.collect import Waiting, waiting_in
+from flows.config import CampaignConfig
 from flows.errors import FlowError
 from flows.main import app
 from flows.people import expire, export, find_person, holdings, import_answers, withdraw
@@ -588,3 +596,132 @@ def test_answers_that_no_pass_took_have_a_limit_too(tmp_path: Path) -> None:
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(2))))
     assert len(expire(folder, datetime.now(UTC) + timedelta(days=31))["answers"]) == 2
     assert holdings(folder).experiments[0].n_waiting == 0
+
+
+def careful_study(**changes: object) -> CampaignConfig:
+    """People of whom many press one key without looking, and a rule that finds them."""
+    return small_study(**{**QUICK, **SHORT, "participants__careless": 0.4, **changes})
+
+
+def test_people_who_are_excluded_are_replaced_up_to_the_preregistered_number_with_every_step_a_record(
+    tmp_path: Path,
+) -> None:
+    rules = {"median_time_below_ms": 450.0, "replacements": 30}
+    assert isinstance(run_study(careful_study(exclusions=rules), tmp_path / "a", n_workers=1), Concluded)
+    state, trace = read_state(tmp_path / "a")
+    with trace:
+        asked = [item.record for item in trace.records(MoreAsked)]
+        form = canonical_digest(trace.journal.events())
+    assert asked
+    assert all(item.preregistered for item in asked)
+    excluded = {item.record.answers for item in state.excluded}
+    people = state.answers["1.1"]
+    assert state.collected["1.1"].record.n_people == 12
+    assert len(people) - len(excluded) == 12
+    assert state.wanted["1.1"] == asked[-1].n_participants == len(people)
+    assert any("are replaced by new people, at most 30" in rule
+               for rule in state.preregistrations["1.1"].record.exclusion_rules)  # fmt: skip
+    assert findings(tmp_path / "a")["people"] is False
+    again = run_study(careful_study(exclusions=rules), tmp_path / "b", n_workers=1)
+    assert isinstance(again, Concluded)
+    with Trace.open(tmp_path / "b", RECORD_TYPES, read_only=True) as trace:
+        assert canonical_digest(trace.journal.events()) == form
+
+
+def test_replacement_ends_at_its_number_and_nobody_is_replaced_without_one(tmp_path: Path) -> None:
+    for most in (0, 2):
+        folder = tmp_path / str(most)
+        run_study(careful_study(exclusions={"median_time_below_ms": 450.0, "replacements": most}), folder, n_workers=1)
+        state, trace = read_state(folder)
+        trace.close()
+        assert len(state.answers["1.1"]) == 12 + most
+        assert state.collected["1.1"].record.n_people < 12
+
+
+def take_part(folder: Path, names: Sequence[str], response_time_ms: float = 800.0, *, until: int = 1000) -> None:
+    """People on the page who come with identifiers of Prolific."""
+    store = Store(folder)
+    experiment = store.find("1.1")
+    assert experiment is not None
+    try:
+        for name in names:
+            who = Identifiers("prolific", name, "the-study", f"visit-{name}")
+            agreed = consent_digest(consent_of(experiment, "en"))
+            session = store.join(name, consent=agreed, language="en", identifiers=who)
+            session = store.comprehension(session, 0, passed=True)
+            for place, step in list(enumerate(plan_of(session.experiment, session.place)))[:until]:
+                _, _, session = store.answer(session, place, (step.row + len(name)) % 2, response_time_ms)
+            if session.status == "active":
+                store.stop(session, keep=True)
+        store.deliver(Inbox(folder / "inbox.sqlite"))
+    finally:
+        store.shut()
+
+
+ON_THE_PAGE = {**ELSEWHERE, "participants": {"source": "web"}, "design__participants": 4, "page": {"checks": 1}}
+
+
+def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_researcher_asks(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    study = small_study(**{**ON_THE_PAGE, "exclusions": {"median_time_below_ms": 450.0, "replacements": 3}})
+    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    take_part(folder, ["anna", "ben", "carla"])
+    take_part(folder, ["hasty"], 210.0)
+    with pytest.raises(NoPlaceError):
+        take_part(folder, ["dora"])
+    waiting = resume_run(folder, n_workers=1)
+    assert isinstance(waiting, Waiting)
+    assert (waiting.n_completed, waiting.n_planned) == (4, 5)
+    runner = CliRunner()
+    assert "7 people are wanted now" in runner.invoke(app, ["data", "more", str(folder), "2"]).output
+    take_part(folder, ["dora", "emil", "frida"])
+    with pytest.raises(NoPlaceError):
+        take_part(folder, ["gustav"])
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    state, trace = read_state(folder)
+    with trace:
+        assert [item.record.preregistered for item in trace.records(MoreAsked)] == [True, False]
+    assert state.collected["1.1"].record.n_people == 6
+    refused = runner.invoke(app, ["data", "more", str(folder), "2"])
+    assert isinstance(refused.exception, FlowError)
+    assert findings(folder)["people"] is False
+
+
+@pytest.mark.parametrize(("partial", "n_people"), [("exclude", 4), ("keep", 5)])
+def test_answers_that_people_left_when_they_stopped_count_only_as_preregistered(
+    tmp_path: Path, partial: str, n_people: int
+) -> None:
+    folder = tmp_path / "page"
+    study = small_study(**{**ON_THE_PAGE, "exclusions": {"partial": partial, "partial_share": 0.5}})
+    run_study(study, folder, n_workers=1)
+    take_part(folder, ["left early"], until=3)
+    take_part(folder, ["left late"], until=15)
+    take_part(folder, ["anna", "ben", "carla", "dora"])
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    state, trace = read_state(folder)
+    trace.close()
+    assert [item.record.status for item in state.answers["1.1"]][:2] == ["stopped", "stopped"]
+    assert state.collected["1.1"].record.n_people == n_people
+
+
+def test_a_collection_that_ends_early_is_not_finished_while_its_study_could_let_people_in(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    run_study(small_study(**ON_THE_PAGE), folder, n_workers=1)
+    settings = {"experiment": "1.1", "title": "t", "description": "d", "url": "https://lab.example/", "people": 4,
+                "minutes": 5, "reward": "1.00"}  # fmt: skip
+    plan = make_plan(parse_settings(settings, "test"))
+    with Ledger(folder / LEDGER_FILE) as ledger:
+        ledger.keep_plan(plan)
+        ledger.set_study(plan.key, StudySeen("st", plan.internal_name, "ACTIVE", 4, 2, 100))
+    take_part(folder, ["anna", "ben"])
+    waiting = resume_run(folder, n_workers=1, enough=True)
+    assert isinstance(waiting, Waiting)
+    assert f"lakatos prolific pay {folder} --experiment 1.1 --stop" in waiting.text
+    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    with Ledger(folder / LEDGER_FILE) as ledger:
+        ledger.set_stopped(plan.key, True)
+    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    for path in (folder, folder / "artifacts"):
+        for item in path.iterdir():
+            if item.suffix == ".sqlite" or path != folder:
+                assert stat.S_IMODE(item.stat().st_mode) & 0o077 == 0, item

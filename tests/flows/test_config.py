@@ -92,7 +92,7 @@ def test_studies_that_differ_have_different_digests():
         ({"name": "no spaces"}, "name: String should match pattern"),
         (
             {"participants__source": "psychics"},
-            "participants.source: Input should be 'simulated', 'archival', 'web' or 'file'",
+            r"participants.source: there is no source 'psychics'\. Known: simulated, archival, web, file",
         ),
         # Out of range.
         ({"theories__seeds": ["random"]}, "theories: name at least two theories as seeds, or give programs"),
@@ -142,7 +142,24 @@ def test_studies_that_differ_have_different_digests():
             },
             "published answers come all at once",
         ),
-        ({"participants": {"source": "web", "dropouts": 0.1}}, "dropouts and careless are for simulated people"),
+        # Settings that mean nothing for the source.
+        (
+            {"participants": {"source": "web", "dropouts": 0.1}},
+            "dropouts means nothing where the source is 'web', only where it is 'simulated'; remove it",
+        ),
+        (
+            {"participants": {"source": "archival", "archive": archive_of("multiattribute")}, "page": {"checks": 3}},
+            "page means nothing where the source is 'archival', only where it is 'web'; remove it",
+        ),
+        (
+            {
+                "participants": {"source": "archival", "archive": archive_of("multiattribute")},
+                "space": {"levels": [0, 1]},
+            },
+            "space means nothing where the source is 'archival'",
+        ),
+        ({"privacy": {"answers_days": 9}}, "privacy means nothing where .*, only where it is 'web' or 'file'"),
+        ({"participants__archive": "allais"}, "archive means nothing where the source is 'simulated'"),
         ({"exclusions": {"median_time_belw_ms": 300}}, "unknown key .*did you mean 'median_time_below_ms'"),
         ({"exclusions": {"one_side_above": 1.5}}, "exclusions.one_side_above: Input should be less than 1"),
         (

@@ -10,8 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from taking_part import KEY, SPACES, in_inbox, open_experiment
 
-from experiments.participants.web.app import COOKIE, HEADERS, LARGEST_BODY, create_app
-from experiments.participants.web.store import Store
+from experiments.participants.web.app import (
+    COOKIE,
+    HEADERS,
+    LARGEST_BODY,
+    VISITOR,
+    ProlificParameters,
+    cookie_of,
+    create_app,
+    identifiers_of,
+    visitor_of,
+)
+from experiments.participants.web.store import Service, Store
 from experiments.participants.web.texts import texts_for
 
 RESEARCHER = "r" * 43
@@ -20,12 +30,19 @@ RESEARCHER = "r" * 43
 class Browser:
     """One participant's browser, without the page in it."""
 
-    def __init__(self, client: TestClient, base: str = "/study/", query: str = "") -> None:
-        self.client, self.base = client, base
+    def __init__(
+        self, client: TestClient, base: str = "/study/", who: Any = None, cookie: dict[str, str] | None = None
+    ) -> None:
+        self.client, self.base, self.who = client, base, who
         client.cookies.clear()
-        response = client.get(f"{base}{query}")
+        names = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "submission": "SESSION_ID"}
+        query = "&".join(f"{names[name]}={value}" for name, value in (who or {}).items())
+        response = client.get(f"{base}?{query}", headers=cookie)
         assert response.status_code == 200
-        self.cookie = {"Cookie": f"{COOKIE}={response.cookies[COOKIE]}"}
+        visitor = visitor_of(identifiers_of(ProlificParameters(**who) if who else None))
+        assert f'data-visitor="{visitor}"' in response.text
+        name = cookie_of(visitor)
+        self.cookie = {"Cookie": f"{name}={response.cookies[name]}", VISITOR: visitor}
         client.cookies.clear()
 
     def get(self, path: str) -> Any:
@@ -34,9 +51,9 @@ class Browser:
     def post(self, path: str, body: Any) -> Any:
         return self.client.post(f"{self.base}api/{path}", json=body, headers=self.cookie)
 
-    def consent(self, language: str = "en", prolific: Any = None) -> Any:
+    def consent(self, language: str = "en") -> Any:
         texts = self.get(f"texts?language={language}").json()
-        body = {"consent": texts["consent"]["digest"], "language": language, "prolific": prolific}
+        body = {"consent": texts["consent"]["digest"], "language": language, "prolific": self.who}
         return self.post("consent", body)
 
     def begin(self, domain: str = "risky", **how: Any) -> Any:
@@ -150,12 +167,13 @@ def test_nobody_comes_in_without_a_place(client, tmp_path):
 def test_prolific_s_parameters_find_the_same_session_in_another_browser(client, tmp_path):
     open_experiment(tmp_path)
     who = {"participant": "5f3c9e0d1b2a4c6d8e7f9a0b", "study": "s1", "submission": "u1"}
-    browser = Browser(client)
-    browser.begin(prolific=who)
+    browser = Browser(client, who=who)
+    browser.begin()
     browser.answer(0)
-    other = Browser(client)
-    state = other.consent(prolific=who | {"submission": "u2"}).json()
+    state = Browser(client, who=who).consent().json()
     assert (state["phase"], state["position"]) == ("task", 1)
+    thief = Browser(client, who=who | {"submission": "u2"}).consent().json()
+    assert (thief["phase"], thief["status"]) == ("end", "again")
     assert Store(tmp_path).status()[0]["people"] == {"active": 1}
 
 
@@ -285,23 +303,16 @@ def test_no_body_makes_the_server_fail(client, tmp_path, body, path):
 def test_who_comes_in_a_browser_that_somebody_else_used_sees_nothing_of_them(client, tmp_path):
     open_experiment(tmp_path, n_participants=3)
     first = {"participant": "anna", "study": "s", "submission": "1"}
-    address = "?PROLIFIC_PID={participant}&STUDY_ID={study}&SESSION_ID={submission}"
-    anna = Browser(client, query=address.format(**first))
-    anna.finish(anna.begin(prolific=first))
-
-    def again(who: dict[str, str]) -> Browser:
-        made = Browser.__new__(Browser)
-        made.client, made.base = client, "/study/"
-        answer = client.get(f"/study/{address.format(**who)}", headers=anna.cookie)
-        made.cookie = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}"}
-        client.cookies.clear()
-        return made
-
-    assert again(first).get("state").json()["status"] == "completed"
+    anna = Browser(client, who=first)
+    anna.finish(anna.begin())
+    assert Browser(client, who=first, cookie=anna.cookie).get("state").json()["status"] == "completed"
     second = {"participant": "ben", "study": "s", "submission": "2"}
-    ben = again(second)
+    ben = Browser(client, who=second, cookie=anna.cookie)
     assert ben.get("state").json()["phase"] == "consent"
-    ben.finish(ben.begin(prolific=second))
+    mixed = Browser(client, who=second)
+    mixed.cookie = anna.cookie  # the tab of one person asks as the other
+    assert mixed.consent().status_code == 409
+    ben.finish(ben.begin())
     assert len({answers.person for answers in in_inbox(tmp_path)}) == 2
 
 
@@ -323,3 +334,32 @@ def test_one_failure_does_not_end_the_looks_for_people_who_stopped(tmp_path, cap
             assert time.monotonic() < deadline
             time.sleep(0.05)
     assert "disk I/O error" in caplog.text
+
+
+def test_who_does_not_agree_is_told_the_code_for_it_and_nothing_is_stored(client, tmp_path):
+    open_experiment(tmp_path)
+    store = Store(tmp_path)
+    store.recruit_through("1.1", "prolific", Service("s", {"declined": "NOPE"}, "https://x.org/?cc={code}"))
+    who = {"participant": "anna", "study": "s", "submission": "1"}
+    end = Browser(client, who=who).post("decline", {"language": "en", "prolific": who}).json()
+    assert (end["status"], end["code"], end["finish"]) == ("declined", "NOPE", "https://x.org/?cc=NOPE")
+    assert "code" not in Browser(client).post("decline", {"language": "en"}).json()
+    other = who | {"study": "t"}
+    assert "code" not in Browser(client, who=other).post("decline", {"language": "en", "prolific": other}).json()
+    assert store.status()[0]["people"] == {}
+    store.shut()
+
+
+def test_people_go_on_to_the_next_experiment_only_where_it_admits_them(client, tmp_path):
+    open_experiment(tmp_path, n_participants=1)
+    browser = Browser(client)
+    assert "next" not in browser.finish(browser.begin())
+    open_experiment(tmp_path, name="2.1", key="2" * 64, returning="refuse")
+    assert browser.post("next", {"language": "en"}).status_code == 409
+    Store(tmp_path).close("2" * 64)
+    open_experiment(tmp_path, name="3.1", key="3" * 64, returning="admit")
+    assert browser.get("state").json()["next"] is True
+    assert browser.post("next", {"language": "en"}).json()["phase"] == "consent"
+    assert "next" not in browser.finish(browser.begin())
+    assert len({answers.person for answers in in_inbox(tmp_path)}) == 1
+    assert [answers.experiment for answers in in_inbox(tmp_path)] == ["1.1", "3.1"]

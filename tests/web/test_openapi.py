@@ -37,9 +37,11 @@ PATHS: dict[str, str] = {
     "/study/api/texts": "get",
     "/study/api/state": "get",
     "/study/api/consent": "post",
+    "/study/api/decline": "post",
     "/study/api/comprehension": "post",
     "/study/api/answers": "post",
     "/study/api/stop": "post",
+    "/study/api/next": "post",
     "/researcher/api/status": "get",
 }
 ASKED = [
@@ -93,7 +95,7 @@ def hold(case: Any, folder: Path) -> None:
     response = case.call()
     case.validate_response(response, checks=CHECKS)
     assert what_the_victim_did(folder) == before
-    assert tables(folder) == {"experiment", "session", "access", "answer", "identifier"}
+    assert tables(folder) == {"experiment", "session", "access", "answer", "identifier", "service"}
     sent = json.dumps([str(case.body), case.query, dict(case.headers or {}), dict(case.cookies or {})], default=str)
     text = response.text + json.dumps(dict(response.headers), default=str)
     for secret in SECRETS:

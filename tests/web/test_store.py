@@ -14,10 +14,12 @@ from experiments.errors import SourceError
 from experiments.participants.web.store import (
     COLLECTION_FILE,
     KEY_FILE,
+    LAG_SECONDS,
     Identifiers,
     NoPlaceError,
     NotAskedError,
     OtherExperimentError,
+    Service,
     Store,
     collection_key,
 )
@@ -127,12 +129,14 @@ def test_a_person_with_one_identifier_has_one_session(store, tmp_path):
     open_experiment(tmp_path)
     first = begin(store, "phone", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one"))
     store.answer(first, 0, 1, 5.0)
+    with pytest.raises(NoPlaceError, match="takes part already"):  # the participant's name alone opens nothing
+        begin(store, "thief", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "two"))
     again = store.join(
-        "desktop", consent="d" * 64, language="de", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "two")
+        "desktop", consent="d" * 64, language="de", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one")
     )
     assert (again.number, again.position, again.language) == (first.number, 1, "en")
     assert store.session("desktop").number == store.session("phone").number
-    assert [row.submission for row in store.submissions()] == ["one", "two"]
+    assert [row.submission for row in store.submissions()] == ["one"]
     assert {row.code for row in store.submissions()} == {""}
     code = finish(store, again).code
     assert {(row.status, row.code) for row in store.submissions()} == {("completed", code)}
@@ -192,11 +196,12 @@ def test_who_stops_decides_whether_answers_stay(store, tmp_path, keep):
     open_experiment(tmp_path)
     session = begin(store)
     store.answer(session, 0, 1, 700.0)
-    assert store.stop(session, keep=keep).status == "returned"
-    assert store.stop(session, keep=not keep).status == "returned"
+    status = "stopped" if keep else "returned"
+    assert store.stop(session, keep=keep).status == status
+    assert store.stop(session, keep=not keep).status == status
     store.deliver(Inbox(tmp_path / "inbox.sqlite"))
     (answers,) = in_inbox(tmp_path)
-    assert (answers.status, len(answers.trial)) == ("returned", int(keep))
+    assert (answers.status, len(answers.trial)) == (status, int(keep))
 
 
 def test_the_comprehension_check_ends_the_study_after_too_many_attempts(store, tmp_path):
@@ -357,3 +362,98 @@ def test_a_key_is_never_found_half_written(tmp_path):
     assert [len(key) for key in keys] == [32]
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
     assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
+
+
+SENT = Service("study", {"completed": "DONE", "failed_checks": "FAILED", "screened_out": "OUT", "declined": "NO"},
+               "https://x.org/?cc={code}", most_failed_checks=0)  # fmt: skip
+
+
+def who(participant, submission="", study="study"):
+    return Identifiers("prolific", participant, study, submission or f"visit-of-{participant}")
+
+
+def test_answers_of_people_whom_the_service_does_not_list_are_kept_apart(store, tmp_path, clock):
+    open_experiment(tmp_path, n_participants=4)
+    store.recruit_through("1.1", "prolific", SENT)
+    listed, lagging, forged, other = who("anna"), who("ben"), who("carl"), who("dora", study="another")
+    people = {item.participant: finish(store, begin(store, item.participant, identifiers=item)).person
+              for item in (listed, lagging, forged, other)}  # fmt: skip
+    plain = finish(store, begin(store, "emil", experiment=None)) if store.current(free=True) else None
+    assert plain is None  # four people hold the four places
+    inbox = Inbox(tmp_path / "inbox.sqlite")
+    assert store.deliver(inbox) == 0
+    assert {item.person for item in store.withheld()} == set(people.values())
+    there = {("anna", "visit-of-anna"), ("dora", "visit-of-dora")}
+    apart = store.meet("1.1", "prolific", there)
+    assert {item.person for item in apart} == {people[name] for name in ("ben", "carl", "dora")}
+    assert not any(item.refused for item in apart)  # the list may lag behind
+    assert store.deliver(inbox) == 1
+    clock[0] += LAG_SECONDS + 1
+    apart = store.meet("1.1", "prolific", there)
+    assert all(item.refused for item in apart)
+    finish(store, begin(store, "emil"))  # whom nobody vouches for holds no place
+    store.meet("1.1", "prolific", there | {("ben", "visit-of-ben")})
+    store.deliver(inbox)
+    delivered = {batch.json()["person"] for batch in inbox.pending()}
+    assert {people["anna"], people["ben"]} < delivered
+    assert not delivered & {people["carl"], people["dora"]}
+    assert {item.person for item in store.withheld()} == {people["carl"], people["dora"]}
+
+
+@pytest.mark.parametrize(("outcome", "code"), [
+    ("completed", "DONE"), ("failed_checks", "FAILED"), ("screened_out", "OUT"), ("returned", "NO"), ("stopped", "NO"),
+    ("partial", ""),
+])  # fmt: skip
+def test_each_way_in_which_a_visit_ends_has_the_code_that_the_service_expects(store, tmp_path, clock, outcome, code):
+    open_experiment(tmp_path, most_attempts=1, idle_minutes=1.0, completion_code="OWN")
+    store.recruit_through("1.1", "prolific", SENT)
+    session = store.join("anna", consent="c" * 64, language="en", identifiers=who("anna"))
+    assert session.code == session.finish == ""
+    session = store.comprehension(session, 0, passed=outcome != "screened_out")
+    if outcome in ("completed", "failed_checks"):
+        for position, step in enumerate(plan_of(session.experiment, session.place)):
+            wrong = step.kind == "check" and outcome == "failed_checks"
+            store.answer(session, position, 1 - step.row if wrong else min(step.row, 1), 500.0)
+    elif outcome in ("returned", "stopped"):
+        store.stop(session, keep=outcome == "stopped")
+    elif outcome == "partial":
+        clock[0] += 61
+        store.expire()
+    ended = store.session("anna")
+    assert (ended.code, ended.finish) == (code, f"https://x.org/?cc={code}" if code else "")
+    # Somebody who claims to come from another study, or from nowhere, is told none of the service's codes.
+    stranger = finish(store, begin(store, "ben", identifiers=who("ben", study="another")))
+    assert stranger.code == "OWN"
+
+
+@pytest.mark.parametrize("identified", [False, True])
+@pytest.mark.parametrize("returning", ["refuse", "admit"])
+def test_people_of_an_earlier_experiment_are_admitted_to_a_later_one_where_it_says_so(
+    store, tmp_path, returning, identified
+):
+    open_experiment(tmp_path, n_participants=1, returning=returning)
+    first = who("anna") if identified else None
+    anna = finish(store, begin(store, "first browser", identifiers=first))
+    store.close(KEY)
+    open_experiment(tmp_path, name="2.1", key=digest_of("second"), returning=returning)
+    if not identified:
+        store.forget_token("first browser")
+    again = {"identifiers": who("anna", "second visit", "second") if identified else None}
+    if returning == "refuse":
+        with pytest.raises(NoPlaceError) as caught:
+            begin(store, "first browser", **again)
+        assert caught.value.reason == "returning"
+        return
+    second = finish(store, begin(store, "first browser", **again))
+    assert (second.person, second.experiment.name) == (anna.person, "2.1")
+    inbox = Inbox(tmp_path / "inbox.sqlite")
+    assert store.deliver(inbox) == 2
+    assert store.erase(anna.person) == 2
+
+
+def test_the_collection_and_what_lies_beside_it_are_readable_for_their_owner_only(store, tmp_path):
+    open_experiment(tmp_path)
+    finish(store, begin(store))
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    for path in tmp_path.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path

@@ -116,6 +116,7 @@ class SqliteStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = WriterLock(_lock_path(path))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # its log and index take over the mode
         except OSError as error:
             raise JournalError(f"cannot make {path.parent}: {error.strerror}; choose another folder.") from error
         try:

@@ -6,11 +6,10 @@ again after an answer that says nothing, and a bonus is asked for once and then 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final
 
-from experiments.participants.answers import Status
-from experiments.participants.prolific.client import ProlificClient, StudyAction, StudySeen
+from experiments.participants.prolific.client import ProlificClient, StudyAction, StudySeen, SubmissionSeen
 from experiments.participants.prolific.errors import (
     BudgetError,
     LedgerError,
@@ -19,13 +18,14 @@ from experiments.participants.prolific.errors import (
     RefusedError,
     UnreachableError,
 )
-from experiments.participants.prolific.ledger import Account, Entry, Ledger
+from experiments.participants.prolific.ledger import Account, Entry, Ledger, PageStatus
 from experiments.participants.prolific.money import Money
 from experiments.participants.prolific.plan import Confirmation, Plan
 from experiments.participants.prolific.recruiter import (
     Action,
     Approve,
     Books,
+    Collection,
     Pause,
     PayBonuses,
     RaisePlaces,
@@ -44,11 +44,24 @@ _LOOKS: Final = 5
 """Times that a draft is looked for and made before giving up."""
 
 
-class PageAnswers(Protocol):
-    """What our own page knows about a visit."""
+class PageAnswers:
+    """What our own page knows about visits, and what it has to be told. This one knows nothing."""
 
-    def __call__(self, participant: str, submission: str) -> Status | None:
+    n_more: int = 0
+    """People wanted beyond the plan, in place of some whose answers were excluded."""
+    collection: Collection = ""
+    command: str = "`lakatos prolific pay --stop`"
+    """That stops the study, for messages."""
+
+    def __call__(self, participant: str, submission: str) -> PageStatus | None:
         """How the visit ended; None while it has not, or when the person never came."""
+        return None
+
+    def prepare(self, study: StudySeen) -> None:
+        """Take note of the study before anybody can come from it."""
+
+    def meet(self, study: str, seen: Sequence[SubmissionSeen]) -> None:
+        """Compare who came to the page with whom the service says it sent."""
 
 
 def no_bonus(_: Entry) -> Money | None:
@@ -67,10 +80,12 @@ class Clerk:
         page: PageAnswers,
         *,
         bonus: Callable[[Entry], Money | None] = no_bonus,
+        stop_when_ended: bool = False,
     ) -> None:
-        """Work on the recruitment for ``experiment``, which has a plan in the ``ledger``."""
+        """Work on the recruitment for ``experiment``, which has a plan in the ``ledger``; see `recruiter.decide`."""
+        self._stop_when_ended = stop_when_ended
         self._client, self._ledger, self._experiment = client, ledger, experiment
-        self._page, self._bonus = page, bonus
+        self.page, self._bonus = page, bonus
         self.plan: Plan = ledger.account(experiment).plan
 
     @property
@@ -130,6 +145,7 @@ class Clerk:
                 "tax_percent (and fee_as_of) in the settings and plan again. Nothing was published."
             )
         study = self.make_draft()
+        self.page.prepare(study)
         self._ledger.set_limit(self.plan.key, confirmation.limit)
         if study.state == "UNPUBLISHED":
             self._move(study.id, "PUBLISH")
@@ -155,9 +171,13 @@ class Clerk:
         """
         study = self._study()
         seen = self._client.list_submissions(study)
+        self.page.meet(study, seen)
+        people = self.plan.settings.people + self.page.n_more
+        if people > self.account.people:
+            self._ledger.set_people(self.plan.key, people)
         page = {}
         for item in seen:
-            status = self._page(item.participant, item.id)
+            status = self.page(item.participant, item.id)
             if status is not None:
                 page[item.participant, item.id] = status
         self._ledger.see_submissions(self.plan, seen, page)
@@ -166,7 +186,14 @@ class Clerk:
 
     def decide(self) -> tuple[Action, ...]:
         """What should be done now, by the books."""
-        return decide(self.account, now_s=self._ledger.now_s(), bonus=self._bonus)
+        return decide(
+            self.account,
+            now_s=self._ledger.now_s(),
+            bonus=self._bonus,
+            collection=self.page.collection,
+            stop_when_ended=self._stop_when_ended,
+            command=self.page.command,
+        )
 
     def work(self) -> tuple[Action, ...]:
         """Poll, then do what should be done; returns it, with what a person has to look at."""

@@ -26,6 +26,9 @@ from traces.stores.sqlite import problem_of
 
 LEDGER_FILE: Final = "prolific.sqlite"
 PaymentKind: TypeAlias = Literal["reward", "bonus", "screen_out"]
+PageStatus: TypeAlias = Status | Literal["failed_checks"]
+"""How a visit to our own page ended; ``failed_checks`` for somebody who completed and failed more attention checks than
+the plan lets pass."""
 PaymentState: TypeAlias = Literal["promised", "paid"]
 BulkState: TypeAlias = Literal["prepared", "asked", "paid", "given_up"]
 
@@ -33,7 +36,7 @@ _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS recruitment (key TEXT PRIMARY KEY, experiment TEXT NOT NULL UNIQUE, "
     "plan TEXT NOT NULL, currency TEXT NOT NULL, limit_minor INTEGER, study TEXT UNIQUE, state TEXT, "
     "places INTEGER, taken INTEGER, stopped INTEGER NOT NULL DEFAULT 0, paused INTEGER NOT NULL DEFAULT 0, "
-    "made_utc TEXT NOT NULL) STRICT",
+    "made_utc TEXT NOT NULL, people INTEGER) STRICT",
     "CREATE TABLE IF NOT EXISTS submission (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
     "key TEXT NOT NULL REFERENCES recruitment, participant TEXT NOT NULL, state TEXT NOT NULL, "
     "code TEXT NOT NULL, page TEXT, return_asked INTEGER NOT NULL DEFAULT 0, refused_in TEXT, "
@@ -49,6 +52,7 @@ _SCHEMA: Final = (
     "BEGIN SELECT RAISE(ABORT, 'history is append-only'); END",
 )
 
+_PEOPLE_ADDED: Final = "ALTER TABLE recruitment ADD COLUMN people INTEGER"
 _RANK: Final[dict[SubmissionState, int]] = {
     "RESERVED": 0,
     "ACTIVE": 1,
@@ -72,7 +76,7 @@ class Entry:
     participant: str
     state: SubmissionState
     code: str
-    page: Status | None
+    page: PageStatus | None
     """How the visit to our own page ended; None while it is not known there."""
     return_asked: bool
     refused_in: SubmissionState | None
@@ -124,6 +128,8 @@ class Account:
     """Whether we stopped the study: it then looks like one that is complete, and must not be opened again."""
     paused: bool
     """Whether we paused it."""
+    people: int
+    """How many must complete: those planned, and those asked for in place of people who were excluded."""
     submissions: tuple[Entry, ...]
     payments: tuple[Payment, ...]
     bulks: tuple[Bulk, ...]
@@ -151,6 +157,8 @@ class Ledger:
                 self._connection.execute(f"PRAGMA {pragma}")
             for statement in _SCHEMA:
                 self._connection.execute(statement)
+            if "people" not in {row["name"] for row in self._connection.execute("PRAGMA table_info(recruitment)")}:
+                self._connection.execute(_PEOPLE_ADDED)
 
     def __enter__(self) -> Ledger:
         return self
@@ -222,8 +230,9 @@ class Ledger:
             row["key"],
         )
         bulks = self._rows("SELECT number, id, state, asked_s FROM bulk WHERE key = ? ORDER BY number", row["key"])
+        plan = Plan.model_validate_json(row["plan"])
         return Account(
-            plan=Plan.model_validate_json(row["plan"]),
+            plan=plan,
             limit=None if row["limit_minor"] is None else Money(row["limit_minor"], currency),
             study=row["study"],
             state=row["state"],
@@ -231,6 +240,7 @@ class Ledger:
             taken=row["taken"] or 0,
             stopped=bool(row["stopped"]),
             paused=bool(row["paused"]),
+            people=max(plan.settings.people, row["people"] or 0),
             submissions=tuple(_entry(item) for item in submissions),
             payments=tuple(
                 Payment(
@@ -254,6 +264,10 @@ class Ledger:
     def set_limit(self, key: str, limit: Money) -> None:
         """Write down what a person confirmed."""
         self._set(key, "limit_minor", limit.minor)
+
+    def set_people(self, key: str, people: int) -> None:
+        """Say how many must complete in all, once more are wanted than were planned; the limit stays as it is."""
+        self._set(key, "people", people)
 
     def set_study(self, key: str, study: StudySeen) -> None:
         """Say which study is ours; there is one, for good.
@@ -290,7 +304,7 @@ class Ledger:
         self._set(key, "paused", int(paused))
 
     def see_submissions(
-        self, plan: Plan, seen: Iterable[SubmissionSeen], page: Mapping[tuple[str, str], Status]
+        self, plan: Plan, seen: Iterable[SubmissionSeen], page: Mapping[tuple[str, str], PageStatus]
     ) -> None:
         """Take note of submissions; a state that was left behind is not gone back to, and nobody is taken out.
 
@@ -310,7 +324,7 @@ class Ledger:
                     self._note(change, plan.key, item.id, "state", item.state)
                 self._update(change, plan, item, page.get((item.participant, item.id)))
 
-    def _update(self, change: sqlite3.Connection, plan: Plan, item: SubmissionSeen, page: Status | None) -> None:
+    def _update(self, change: sqlite3.Connection, plan: Plan, item: SubmissionSeen, page: PageStatus | None) -> None:
         old = _entry(change.execute("SELECT * FROM submission WHERE id = ?", (item.id,)).fetchone())
         state = item.state if _RANK[item.state] > _RANK[old.state] else old.state
         said = [found for found in (old.bonuses_minor, item.bonuses_minor) if found is not None]

@@ -13,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from experiments.participants.prolific.errors import BudgetError, PlanError
 from experiments.participants.prolific.money import Fee, Money
 
-CodeType: TypeAlias = Literal["COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "INCOMPATIBLE_DEVICE"]
+CodeType: TypeAlias = Literal[
+    "COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "FAILED_ATTENTION_CHECK", "INCOMPATIBLE_DEVICE"
+]
 COMPLETION_URL: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 """Where the page sends people back to; ``{code}`` stands for the completion code."""
 PLACEHOLDERS: Final = {
@@ -50,6 +52,13 @@ class Settings(BaseModel):
     """Paid to people who are screened out on the page; 0 asks them to return their place instead."""
     most_screened_out: int = Field(0, ge=0)
     """People who may be paid for being screened out; needed where they are paid."""
+    most_failed_checks: int | None = Field(None, ge=0)
+    """Attention checks that somebody who completes may fail and still be paid without being looked at; those who fail
+    more are shown another code, and a person decides. Left out, everybody who completes is paid."""
+    former_participants: Literal["exclude", "admit"] = "exclude"
+    """Whether people of the run's earlier studies on the service may take part again; the page has a setting too."""
+    blocked_studies: tuple[str, ...] = ()
+    """Further studies on the service whose people may not take part."""
     most_minutes: int = Field(0, ge=0)
     """After which a place is taken back; 0 leaves it to the service."""
     least_per_hour: str = "6.00"
@@ -163,8 +172,9 @@ class Plan(BaseModel):
         wanted = self.settings
         joined = "&" if "?" in wanted.url else "?"
         filters = [dict(item) for item in wanted.filters]
-        if self.earlier:
-            filters.append({"filter_id": "previous_studies_blocklist", "selected_values": list(self.earlier)})
+        blocked = list(dict.fromkeys([*self.earlier, *wanted.blocked_studies]))
+        if blocked:
+            filters.append({"filter_id": "previous_studies_blocklist", "selected_values": blocked})
         body: dict[str, Any] = {
             "name": wanted.title,
             "internal_name": self.internal_name,
@@ -198,14 +208,17 @@ class Plan(BaseModel):
 
 def make_plan(settings: Settings, *, key: str = "", earlier: tuple[str, ...] = ()) -> Plan:
     """A plan with a key and codes of its own, which nobody can guess."""
-    kinds: tuple[CodeType, ...] = ("COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "INCOMPATIBLE_DEVICE")
+    kinds: list[CodeType] = ["COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "INCOMPATIBLE_DEVICE"]
+    if settings.most_failed_checks is not None:
+        kinds.append("FAILED_ATTENTION_CHECK")
     letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
     codes: dict[CodeType, str] = {}
     given = settings.completion_code
     while len(set(codes.values())) < len(kinds):
         codes = {kind: "".join(secrets.choice(letters) for _ in range(8)) for kind in kinds}
         codes["COMPLETED"] = given or codes["COMPLETED"]
-    return Plan(key=key or secrets.token_hex(12), settings=settings, codes=codes, earlier=earlier)
+    kept = earlier if settings.former_participants == "exclude" else ()
+    return Plan(key=key or secrets.token_hex(12), settings=settings, codes=codes, earlier=kept)
 
 
 def load_settings(path: Path) -> Settings:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from experiments.participants.prolific.client import BONUSES_AT_ONCE, SubmissionState
 from experiments.participants.prolific.ledger import Account, Bulk, Entry, Payment
@@ -21,6 +21,10 @@ BONUS_SETTLES_S: Final = 24 * 3600.0
 """Bonuses are paid within minutes; one that does not show after so long, in a list that shows bonuses, was not paid."""
 CLAIM_LAPSES_S: Final = 24 * 3600.0
 """No visit may take a day; who ran out of time so long ago, and did not complete our page, does not come back."""
+Collection: TypeAlias = Literal["", "open", "ended"]
+"""Whether our own page may still want people; empty where nobody knows."""
+ENDED: Final = "the collection has ended and the study could still let people in; stop it with {command}"
+_PAID: Final[frozenset[SubmissionState]] = frozenset({"APPROVED", "PARTIALLY APPROVED"})
 _BUSY: Final[frozenset[SubmissionState]] = frozenset({"RESERVED", "ACTIVE"})
 _UNPAID: Final[frozenset[SubmissionState]] = frozenset({"RETURNED", "REJECTED"})
 _RUNNING: Final = frozenset({"ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED"})
@@ -127,7 +131,7 @@ def approvable(account: Account) -> dict[str, Entry]:
 
 
 def _preference(entry: Entry, completed: bool, promised: bool) -> int:
-    if entry.state in ("APPROVED", "PARTIALLY APPROVED"):
+    if entry.state in _PAID:
         return 4
     if not completed or entry.refused_in == entry.state:
         return 0
@@ -184,7 +188,7 @@ def books(account: Account, *, now_s: float) -> Books:
     for entry in account.submissions:
         counts[entry.state] = counts.get(entry.state, 0) + 1
     return Books(
-        wanted=account.plan.settings.people,
+        wanted=account.people,
         completed=len(_good(account)),
         busy=len(_busy(account)),
         by_state=dict(sorted(counts.items())),
@@ -204,7 +208,13 @@ def _busy(account: Account) -> set[str]:
 
 
 def decide(
-    account: Account, *, now_s: float, bonus: Callable[[Entry], Money | None] = lambda _: None
+    account: Account,
+    *,
+    now_s: float,
+    bonus: Callable[[Entry], Money | None] = lambda _: None,
+    collection: Collection = "",
+    stop_when_ended: bool = False,
+    command: str = "`lakatos prolific pay --stop`",
 ) -> tuple[Action, ...]:
     """What should be done, in this order; nothing before a limit was confirmed and the study was made.
 
@@ -212,6 +222,11 @@ def decide(
         account: The books.
         now_s: Seconds since 1970.
         bonus: What a person earned on top; None or nothing when no bonus is due, or not yet.
+        collection: While it is open, a study with everybody in it is paused, not stopped, because people whose answers
+            are excluded may be replaced. When it has ended before everybody came, the study is paused, and somebody is
+            told to stop it.
+        stop_when_ended: Stop it then, without being told.
+        command: That stops it, for the message.
     """
     if account.limit is None or account.study is None:
         return ()
@@ -222,7 +237,7 @@ def decide(
         *approvals,
         *_returns(account),
         *_bonuses(account, bonus, left),
-        *_places(account, now_s),
+        *_places(account, now_s, collection, stop_when_ended, command),
     )
 
 
@@ -237,7 +252,7 @@ def _approvals(account: Account, left: Money) -> tuple[list[Action], Money]:
     actions: list[Action] = []
     promised = {payment.submission for payment in account.payments if payment.kind == "reward"}
     for entry in sorted(approvable(account).values(), key=lambda entry: entry.number):
-        if entry.state in ("APPROVED", "PARTIALLY APPROVED"):
+        if entry.state in _PAID:
             continue
         cost = account.plan.reward_cost * (entry.id not in promised)
         if cost <= left:
@@ -257,6 +272,10 @@ def _returns(account: Account) -> list[Action]:
             actions.append(Review(entry.id, f"completed our page, but cannot be approved in the state {entry.state}"))
         elif entry.state != "AWAITING REVIEW" or chosen.get(entry.participant) is entry:
             continue
+        elif entry.page == "failed_checks":
+            actions.append(
+                Review(entry.id, "failed more attention checks than the plan lets pass; approve or ask back")
+            )
         elif entry.return_asked:
             actions.append(Review(entry.id, "was asked to return the place and has not done so"))
         elif entry.participant in chosen:
@@ -314,6 +333,8 @@ def _settle(account: Account, bulk: Bulk, now_s: float) -> SettleBulk | Review |
     if shown or not waiting:
         return SettleBulk(bulk.number, shown, given_up=False)
     told = all(entries[payment.submission].bonuses_minor is not None for payment in waiting)
+    # An empty list is no proof where the service has never listed a bonus: it may not list them at all.
+    told &= any(entry.bonuses_minor for entry in account.submissions)
     if late and told and len(waiting) == len(everybody):
         return SettleBulk(bulk.number, (), given_up=True)
     if late:
@@ -326,7 +347,14 @@ def _shows(entry: Entry, payment: Payment) -> bool:
     return len(entry.bonuses_minor or ()) > (payment.bonuses_before or 0)
 
 
-def _places(account: Account, now_s: float) -> list[Action]:
+def lets_in(account: Account) -> bool:
+    """Whether a study could still let somebody in by itself: it runs or is paused, and nobody stopped it for good."""
+    return not account.stopped and account.state in ("ACTIVE", "PAUSED", "PUBLISHING", "SCHEDULED")
+
+
+def _places(
+    account: Account, now_s: float, collection: Collection, stop_when_ended: bool, command: str
+) -> list[Action]:
     """Replace people who dropped out, and let nobody in who is not wanted or cannot be paid."""
     assert account.limit is not None
     if account.state not in _RUNNING:
@@ -339,10 +367,19 @@ def _places(account: Account, now_s: float) -> list[Action]:
     # The list can lag behind the count of places: who is not listed yet is taking part. People who ran out of time or
     # were screened out may or may not hold a place; they are counted, or nobody would come in their stead.
     unseen = max(0, account.taken - ours)
-    missing = account.plan.settings.people - n_good - busy - unseen
+    missing = account.people - n_good - busy - unseen
     affordable = (account.limit - at_most(account, 0, now_s)) // account.plan.person_cost - unseen
-    if n_good >= account.plan.settings.people and not busy and not unseen:
+    # Only who was paid is sure to count: an approval can still be refused, and a stopped study is not opened again.
+    n_paid = sum(entry.state in _PAID for person, entry in approvable(account).items() if person in _good(account))
+    complete = n_paid >= account.people and not busy and not unseen
+    if complete and collection != "open":
         return [Stop()] if account.state in ("ACTIVE", "PAUSED") else []
+    if collection == "ended":
+        if not lets_in(account):
+            return []
+        if stop_when_ended:
+            return [Stop()]
+        return [*([Pause()] if account.state == "ACTIVE" else []), Review("study", ENDED.format(command=command))]
     if account.state == "ACTIVE":
         if free and (missing <= 0 or free > affordable):
             return [Pause(), *_short(account, missing, affordable)]

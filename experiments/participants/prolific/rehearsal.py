@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 import httpx
 
-from experiments.participants.answers import Status
 from experiments.participants.prolific.clerk import Clerk, PageAnswers
 from experiments.participants.prolific.client import ProlificClient
 from experiments.participants.prolific.errors import OutcomeUnknownError, UnreachableError
-from experiments.participants.prolific.ledger import LEDGER_FILE, Account, Entry, Ledger
+from experiments.participants.prolific.ledger import LEDGER_FILE, Account, Entry, Ledger, PageStatus
 from experiments.participants.prolific.money import Money
 from experiments.participants.prolific.plan import Plan, Settings, confirm
 from experiments.participants.prolific.recruiter import Action, Books, Review
@@ -106,7 +106,7 @@ def rehearse(
         ):
             if plan.name not in ledger.experiments():
                 ledger.keep_plan(plan)
-            yield Clerk(client, ledger, plan.name, page_of(world), bonus=lambda entry: bonus(entry.id))
+            yield Clerk(client, ledger, plan.name, WorldPage(world), bonus=lambda entry: bonus(entry.id))
 
     def attend(work: Callable[[Clerk], T]) -> T:
         """Do ``work``; after a failure that asks to try later, or a kill, in a new program that has only the books."""
@@ -127,6 +127,7 @@ def rehearse(
     while n_rounds < _MOST_ROUNDS and still < _STILL + _LONG_STILL:
         world.tick(_FAST_MINUTES) if still >= _STILL else world.tick()
         actions, account = attend(lambda clerk: (clerk.work(), clerk.account))
+        attend(partial(settle_what_was_asked, world=world, actions=actions))
         still = still + 1 if account == last and world.quiet() else 0
         last, n_rounds = account, n_rounds + 1
     account, found = attend(lambda clerk: (clerk.poll(), clerk.account, clerk.books)[1:])
@@ -150,13 +151,27 @@ def rehearse(
     )
 
 
-def page_of(world: World) -> PageAnswers:
-    """What our own page would know of the visits in ``world``."""
+class WorldPage(PageAnswers):
+    """What our own page would know of the visits in a world."""
 
-    def page(participant: str, submission: str) -> Status | None:
-        return world.page.get(submission)
+    def __init__(self, world: World) -> None:
+        """The page to which the ``world`` sends its people."""
+        self.world = world
 
-    return page
+    def __call__(self, participant: str, submission: str) -> PageStatus | None:
+        """How the visit ended."""
+        return self.world.page.get(submission)
+
+
+def settle_what_was_asked(clerk: Clerk, world: World, actions: Sequence[Action]) -> None:
+    """Do what a person does who is asked about a bulk payment: look at the service, and say what is there."""
+    bulks = {f"bulk {bulk.number}": bulk for bulk in clerk.account.bulks if bulk.state == "asked"}
+    for action in actions:
+        if isinstance(action, Review) and action.about in bulks:
+            bulk = bulks[action.about]
+            wanted = {item.submission for item in clerk.account.payments if item.bulk == bulk.number}
+            paid = {item.submission for item in world.transfers if item.kind == "bonus"}
+            clerk.settle_by_hand(bulk.number, paid=wanted <= paid)
 
 
 def problems(account: Account, world: World) -> list[str]:

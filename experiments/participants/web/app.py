@@ -5,6 +5,7 @@ Who somebody is stands in a cookie that no script can read; what is answered is 
 """
 
 import asyncio
+import hashlib
 import hmac
 import json
 import logging
@@ -28,6 +29,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from experiments.participants.web.store import (
+    ACTIVE,
     Identifiers,
     NoPlaceError,
     NotAskedError,
@@ -35,9 +37,11 @@ from experiments.participants.web.store import (
     Session,
     Store,
 )
+from experiments.participants.web.study import Experiment
 from experiments.participants.web.texts import consent_digest
 from experiments.participants.web.view import (
     consent_of,
+    ending,
     feedback_words,
     language_of,
     passes,
@@ -59,6 +63,8 @@ ADDRESS_PER_SECOND: Final = 300.0
 """Requests from one address, behind which a whole class may sit."""
 SWEEP_SECONDS: Final = 5.0
 COOKIE: Final = "lakatos"
+VISITOR: Final = "Lakatos-Visitor"
+"""Header by which a tab says whom a recruitment service sent to it, so that two people in one browser stay apart."""
 COOKIE_SECONDS: Final = 60 * 60 * 24 * 30
 TOKEN: Final = r"^[A-Za-z0-9_-]{43}$"
 HEADERS: Final = {
@@ -102,12 +108,22 @@ class ProlificParameters(_Body):
     submission: Identifier
 
 
+Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,20}$")]
+
+
+class Decline(_Body):
+    """Somebody does not agree."""
+
+    language: Language
+    prolific: ProlificParameters | None = None
+
+
 class Consent(_Body):
     """Somebody agrees to take part."""
 
     consent: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     """Digest of the text that was shown."""
-    language: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,20}$")]
+    language: Language
     prolific: ProlificParameters | None = None
 
 
@@ -132,7 +148,13 @@ class Stop(_Body):
     """Somebody stops."""
 
     keep: bool
-    """Whether the answers so far stay."""
+    """Whether the answers so far may be used."""
+
+
+class Next(_Body):
+    """Somebody goes on to another experiment."""
+
+    language: Language
 
 
 class Problem(BaseModel):
@@ -273,10 +295,20 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     """Everything that a participant's browser asks for."""
     routes = APIRouter(responses=PROBLEMS)
 
-    def token_of(lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> str:
-        if not re.match(TOKEN, lakatos):
+    def visitor_in(visitor: Annotated[str, Header(alias=VISITOR, pattern=r"^([0-9a-f]{16})?$")] = "") -> str:
+        return visitor
+
+    Visitor = Annotated[str, Depends(visitor_in)]  # noqa: N806 - an annotation
+
+    def cookie_in(request: Request, visitor: Visitor, lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> str:
+        return request.cookies.get(cookie_of(visitor), "") if visitor else lakatos
+
+    Given = Annotated[str, Depends(cookie_in)]  # noqa: N806 - an annotation
+
+    def token_of(given: Given) -> str:
+        if not re.match(TOKEN, given):
             raise RefusedError(401, "cookie", "open the page first; it sets the cookie that this needs.")
-        return lakatos
+        return given
 
     Token = Annotated[str, Depends(token_of)]  # noqa: N806 - an annotation
 
@@ -289,20 +321,28 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     Known = Annotated[Session, Depends(session_of)]  # noqa: N806 - an annotation
 
     def outside(language: str, reason: str) -> dict[str, Any]:
-        return {"phase": "end", "status": reason, "language": language, "preview": preview, "steps": []}
+        return {"language": language, "preview": preview, "steps": [], **ending(reason)}
+
+    def next_of(session: Session) -> Experiment | None:
+        """The experiment to which somebody who has ended is admitted, if there is one."""
+        found = None if session.status == ACTIVE or session.source != "web" else store.current(free=True)
+        earlier = found is not None and not store.took_part(session.person, found)
+        return found if earlier and found and found.settings.returning == "admit" else None
+
+    def state_in(session: Session) -> State:
+        return State(**state_of(session), **({"next": True} if not preview and next_of(session) else {}))
 
     @routes.get("/", response_class=HTMLResponse, include_in_schema=False)
-    def page(request: Request, lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> Response:
-        token = lakatos if re.match(TOKEN, lakatos) else secrets.token_urlsafe(32)
+    def page(request: Request) -> Response:
+        visitor = visitor_of(None if preview else _identifiers(request))
+        given = request.cookies.get(cookie_of(visitor), "")
+        token = given if re.match(TOKEN, given) else secrets.token_urlsafe(32)
         session = store.session(token)
-        sent = _identifiers(request)
-        if session is not None and not preview and sent is not None and not store.is_of(session, sent):
-            token, session = secrets.token_urlsafe(32), None  # somebody else took part in this browser before
         experiment = session.experiment if session else store.current()
         language = session.language if session else language_of(experiment, _asked(request, experiment))
-        response = HTMLResponse(_shell(language, public_texts(experiment, language)["page"]))
+        response = HTMLResponse(_shell(language, visitor, public_texts(experiment, language)["page"]))
         response.set_cookie(
-            COOKIE,
+            cookie_of(visitor),
             token,
             max_age=COOKIE_SECONDS,
             path=request.url.path,
@@ -314,11 +354,11 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
 
     @routes.get("/api/texts", response_model=dict[str, Any])
     def texts(
-        lakatos: Annotated[str, Cookie(alias=COOKIE)] = "",
+        given: Given,
         language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en",
     ) -> dict[str, Any]:
         """What is read on the page, in the language wanted if there is such a one."""
-        session = store.session(lakatos)
+        session = store.session(given)
         return public_texts(session.experiment if session else store.current(), language)
 
     @routes.get("/api/state")
@@ -326,15 +366,18 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         """Where this person is."""
         session = store.session(token)
         if session is not None and session.preview == preview:
-            return State(**state_of(session))
+            return state_in(session)
         experiment = store.current()
         if experiment is None:
             return State(**outside(language_of(None, language), "closed"))
         return State(phase="consent", language=language_of(experiment, language), preview=preview, steps=[])
 
     @routes.post("/api/consent")
-    def consent(token: Token, body: Consent) -> State:
+    def consent(token: Token, visitor: Visitor, body: Consent) -> State:
         """Begin, or go on where this person was."""
+        identifiers = identifiers_of(body.prolific)
+        if not preview and visitor_of(identifiers) != visitor:
+            raise RefusedError(409, "visitor", "this tab is another person's; open the page by its own address.")
         session = store.session(token)
         experiment = session.experiment if session else store.current()
         if experiment is None:
@@ -342,8 +385,6 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         language = language_of(experiment, body.language)
         if body.consent != consent_digest(consent_of(experiment, language)):
             raise RefusedError(409, "consent", "the text was changed in the meantime; read it again.")
-        who = body.prolific
-        identifiers = Identifiers("prolific", who.participant, who.study, who.submission) if who else None
         try:
             joined = store.join(
                 token,
@@ -359,7 +400,16 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
             raise RefusedError(
                 409, "consent", "the last place was taken in the meantime; read the next text."
             ) from None
-        return State(**state_of(joined))
+        return state_in(joined)
+
+    @routes.post("/api/decline")
+    def decline(body: Decline) -> State:
+        """Do not agree; nothing is stored. The answer may hold a code for the service that sent this person."""
+        who = identifiers_of(body.prolific)
+        service = None if who is None or preview else store.service(who.service, who.study)
+        language = language_of(store.current(), body.language)
+        told = service.ending("declined") if service else ("", "")
+        return State(**outside(language, "declined") | ending("declined", *told))
 
     @routes.post("/api/comprehension")
     def comprehension(session: Known, body: Comprehension) -> State:
@@ -368,7 +418,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         after = store.comprehension(session, body.attempt, passed)
         if after.status == "screened_out":
             store.deliver(inbox)
-        return State(**state_of(after))
+        return state_in(after)
 
     @routes.post("/api/answers")
     def answers(session: Known, body: Answer) -> Answered:
@@ -377,14 +427,24 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         if after.status == "completed" and saved:
             store.deliver(inbox)
         words = feedback_words(after.experiment, texts_of(after.experiment, after.language), feedback)
-        return Answered(saved=saved, feedback=words, state=State(**state_of(after)))
+        return Answered(saved=saved, feedback=words, state=state_in(after))
 
     @routes.post("/api/stop")
     def stop(session: Known, body: Stop) -> State:
         """Stop taking part."""
         after = store.stop(session, keep=body.keep)
         store.deliver(inbox)
-        return State(**state_of(after))
+        return state_in(after)
+
+    @routes.post("/api/next")
+    def go_on(session: Known, token: Token, body: Next) -> State:
+        """Go on to another experiment that is open to people who took part before."""
+        experiment = next_of(session)
+        if experiment is None:
+            raise RefusedError(409, "next", "no other experiment is open to people who took part before.")
+        store.forget_token(token)
+        language = language_of(experiment, body.language)
+        return State(phase="consent", language=language, preview=preview, steps=[])
 
     if preview:
 
@@ -418,6 +478,23 @@ def _researcher(store: Store, token: str, preview_key: str) -> APIRouter:
     return routes
 
 
+def identifiers_of(who: ProlificParameters | None) -> Identifiers | None:
+    """What the page was told of a person by Prolific."""
+    return Identifiers("prolific", who.participant, who.study, who.submission) if who else None
+
+
+def visitor_of(who: Identifiers | None) -> str:
+    """Name of a tab's person within one browser: of whom a recruitment service sent; empty for whoever just came."""
+    if who is None:
+        return ""
+    return hashlib.sha256(" ".join([who.service, who.participant, who.study, who.submission]).encode()).hexdigest()[:16]
+
+
+def cookie_of(visitor: str) -> str:
+    """Name of a person's cookie; each person whom a service sent has one of their own."""
+    return f"{COOKIE}_{visitor}" if visitor else COOKIE
+
+
 def _identifiers(request: Request) -> Identifiers | None:
     """Whom Prolific says it sends, if the address says so as it should."""
     given = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
@@ -433,9 +510,9 @@ def _asked(request: Request, experiment: Any) -> str:
     return next((name for name in wanted if name and language_of(experiment, name) == name), "")
 
 
-def _shell(language: str, words: dict[str, str]) -> str:
+def _shell(language: str, visitor: str, words: dict[str, str]) -> str:
     """The page before its script has run."""
-    place = {"language": language, **{name: words[name] for name in ("title", "loading", "script")}}
+    place = {"language": language, "visitor": visitor, **{name: words[name] for name in ("title", "loading", "script")}}
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     for name, value in place.items():
         text = text.replace(f"{{{{{name}}}}}", escape(value))
@@ -496,7 +573,8 @@ class _Guard:
                 return _problem(403, "site", "only this page itself may ask.")
             if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
                 return _problem(415, "type", "send application/json.")
-        cookie = re.search(rf"(?:^|;\s*){COOKIE}=([^;]+)", headers.get("cookie", ""))
+        name = re.escape(cookie_of(headers.get(VISITOR.lower(), "")))
+        cookie = re.search(rf"(?:^|;\s*){name}=([^;]+)", headers.get("cookie", ""))
         client = (scope.get("client") or ("",))[0]
         buckets = [(f"address {client}", ADDRESS_PER_SECOND)]
         if cookie:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from experiments.errors import SourceError
-from experiments.participants.source import Recruitment, check_new_people, offers_to_new_people
+from experiments.participants.source import Recruitment, StudySettings, check_new_people, offers_to_new_people
 from experiments.participants.web.store import Store
 from experiments.participants.web.study import Experiment, PageSettings
 from experiments.participants.web.texts import Texts, texts_for
@@ -24,6 +24,10 @@ class WebParticipants:
     Recruiting registers the experiment in the run's collection, where the page's server, a process of its own, finds
     it. The server leaves each person's answers in the inbox, so that there is nothing to poll here.
     """
+
+    keys: ClassVar[frozenset[str]] = frozenset()
+    sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "privacy", "confirmation", "page"})
+    brought_by: ClassVar[str] = "`lakatos collect` serves the page on which they take part"
 
     def __init__(
         self,
@@ -72,6 +76,27 @@ class WebParticipants:
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
         """Nothing: the page's server leaves answers in the inbox by itself."""
         return []
+
+    @classmethod
+    def of_study(cls, study: StudySettings) -> Self:
+        """People who take part in a study on the page."""
+        page = {name: value for name, value in study.page.items() if name in PageSettings.__dataclass_fields__}
+        return cls(
+            study.folder,
+            domain=study.domain,
+            settings=study.space,
+            seed=study.seed,
+            page=PageSettings(**page),
+            texts=study.page["texts"],
+        )
+
+    def want(self, recruitment: Recruitment, n_participants: int) -> None:
+        """Make places for so many people in all."""
+        store = Store(self.folder)
+        try:
+            store.want(recruitment.key, n_participants)
+        finally:
+            store.shut()
 
     def close(self, recruitment: Recruitment) -> None:
         """Let nobody new in; who is taking part may finish."""

@@ -3,6 +3,9 @@
 It holds the experiments that people were recruited for, one session a person, every answer as it was made, and, in a
 table of its own, the identifiers of recruitment services. A session that ends leaves one `PersonAnswers` in the inbox.
 An answer is on disk when `Store.answer` returns. Several processes may use one store.
+
+Where a recruitment service is said to send people (`Store.recruit_through`), answers of people who come with its
+identifiers wait until the service lists them (`Store.meet`); what nobody vouches for never reaches the inbox.
 """
 
 from __future__ import annotations
@@ -14,11 +17,11 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from experiments.errors import ExperimentError, SourceError
 from experiments.participants.answers import PersonAnswers, Status, pseudonym
@@ -32,6 +35,11 @@ COLLECTION_FILE: Final = "collection.sqlite"
 KEY_FILE: Final = "collection.key"
 LONGEST_RESPONSE_TIME_MS: Final = 1e9
 PREVIEW_SECONDS: Final = 86_400.0
+LAG_SECONDS: Final = 1800.0
+"""A service's list may lag behind so long; who is not in it then holds no place."""
+NoPlace: TypeAlias = Literal["full", "closed", "again", "returning"]
+"""``again``: somebody with these identifiers takes part already, in another browser or under another submission.
+``returning``: this person took part in an earlier experiment, and this one needs new people."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS experiment (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE, n_participants INTEGER NOT NULL,
@@ -44,7 +52,8 @@ CREATE TABLE IF NOT EXISTS session (
     language TEXT NOT NULL, code TEXT NOT NULL, started REAL NOT NULL, seen REAL NOT NULL, ended REAL,
     delivered INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS one_session_a_person ON session (person) WHERE preview = 0;
+DROP INDEX IF EXISTS one_session_a_person;
+CREATE UNIQUE INDEX IF NOT EXISTS one_session_in_an_experiment ON session (person, experiment) WHERE preview = 0;
 CREATE INDEX IF NOT EXISTS sessions_of_an_experiment ON session (experiment, preview, status);
 CREATE TABLE IF NOT EXISTS access (token TEXT PRIMARY KEY, session INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS answer (
@@ -53,18 +62,40 @@ CREATE TABLE IF NOT EXISTS answer (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS identifier (
     session INTEGER NOT NULL, service TEXT NOT NULL, participant TEXT NOT NULL, study TEXT NOT NULL,
-    submission TEXT NOT NULL, PRIMARY KEY (service, participant, submission)
+    submission TEXT NOT NULL, known INTEGER, PRIMARY KEY (service, participant, submission)
+) STRICT;
+CREATE TABLE IF NOT EXISTS service (
+    experiment TEXT NOT NULL REFERENCES experiment (key), service TEXT NOT NULL, study TEXT NOT NULL,
+    codes TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (experiment, service)
 ) STRICT;
 """
+_KNOWN_ADDED: Final = "ALTER TABLE identifier ADD COLUMN known INTEGER"
 ACTIVE: Final = "active"
 
 
-class NoPlaceError(ExperimentError):
-    """No experiment is open, or all its places are taken."""
+_KNOWN = "SELECT 1 FROM identifier WHERE identifier.session = session.number AND known = 1"
+_REFUSED = (
+    "SELECT 1 FROM identifier WHERE identifier.session = session.number AND known = 0 AND NOT EXISTS "
+    "(SELECT 1 FROM identifier AS other WHERE other.session = session.number AND other.known IS NOT 0)"
+)
+_WITHHELD = (
+    "EXISTS (SELECT 1 FROM service WHERE service.experiment = session.experiment AND service.service = session.source) "
+    f"AND NOT EXISTS ({_KNOWN})"
+)
 
-    def __init__(self, reason: Literal["full", "closed"]) -> None:
-        super().__init__({"full": "all places are taken.", "closed": "no experiment is open."}[reason])
-        self.reason: Literal["full", "closed"] = reason
+
+class NoPlaceError(ExperimentError):
+    """There is no place for this person."""
+
+    def __init__(self, reason: NoPlace) -> None:
+        words = {
+            "full": "all places are taken.",
+            "closed": "no experiment is open.",
+            "again": "somebody with these identifiers takes part already.",
+            "returning": "this person took part in an earlier experiment.",
+        }
+        super().__init__(words[reason])
+        self.reason: NoPlace = reason
 
 
 class OtherExperimentError(ExperimentError):
@@ -103,10 +134,45 @@ class Session:
     consent: Digest
     language: str
     code: str
+    """That tells a recruitment service how the visit ended; empty while it has not, or where there is none for it."""
+    finish: str
+    """Address that brings the person and the code back to the service; may be empty."""
     position: int
     """Answers so far, which is the place of the step to be answered."""
     feedback: Mapping[str, float]
     """What followed the latest answer to a trial; nothing before the first."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """A recruitment service that sends people to an experiment, and what it wants to be told at the end."""
+
+    study: str
+    """What the service calls the study; only people who come with it are given its codes."""
+    codes: Mapping[str, str]
+    """Completion code by how a visit ends: ``completed``, ``failed_checks``, ``screened_out``, ``declined``."""
+    url: str
+    """Where people return to; ``{code}`` stands for the code."""
+    most_failed_checks: int | None = None
+    """Attention checks that may be failed before ``completed`` becomes ``failed_checks``; any number when None."""
+
+    def ending(self, outcome: str) -> tuple[str, str]:
+        """Code and address for an outcome; two empty texts where there is none."""
+        code = self.codes.get(outcome, "")
+        return code, self.url.replace("{code}", code) if code else ""
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Answers of somebody whom the service that they name does not list; they stay out of the inbox."""
+
+    experiment: str
+    person: str
+    status: str
+    since: float
+    """When the person came, in seconds since 1970."""
+    refused: bool
+    """Whether the service's list, read long enough afterwards, does not name the person."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +184,7 @@ class Submission:
     person: str
     status: str
     code: str
-    """Completion code; empty unless completed."""
+    """That was shown; empty where none was."""
 
 
 def collection_key(folder: Path) -> bytes:
@@ -139,6 +205,11 @@ def collection_key(folder: Path) -> bytes:
             temporary.unlink()
         sync_folder(folder)
     return path.read_bytes()
+
+
+def _service(row: sqlite3.Row) -> Service:
+    told = json.loads(row["codes"])
+    return Service(row["study"], told["codes"], row["url"], told["most_failed_checks"])
 
 
 def hashed(token: str) -> str:
@@ -167,6 +238,9 @@ class Store:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._connection.executescript(_SCHEMA)
+            columns = {row[1] for row in self._connection.execute("PRAGMA table_info(identifier)")}
+            if "known" not in columns:
+                self._connection.execute(_KNOWN_ADDED)
         except (OSError, sqlite3.Error) as error:
             raise SourceError(f"cannot use the collection {self.path}: {error}.") from error
         self._connection.row_factory = sqlite3.Row
@@ -216,10 +290,93 @@ class Store:
         with self._change() as sql:
             sql.execute("UPDATE experiment SET closed = 1 WHERE key = ?", (key,))
 
-    def current(self) -> Experiment | None:
-        """The open experiment that the next person would see: the first with a free place, or the first of all."""
+    def recruit_through(self, name: str, service: str, seen: Service) -> None:
+        """Say that a recruitment service sends people to an experiment, before it does; saying it again replaces it.
+
+        Raises:
+            SourceError: There is no such experiment.
+        """
+        codes = json.dumps({"codes": dict(seen.codes), "most_failed_checks": seen.most_failed_checks})
+        with self._change() as sql:
+            row = sql.execute("SELECT key FROM experiment WHERE name = ?", (name,)).fetchone()
+            if row is None:
+                raise SourceError(f"no experiment {name!r} in {self.path}.")
+            sql.execute(
+                "INSERT INTO service (experiment, service, study, codes, url) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET study = excluded.study, codes = excluded.codes, url = excluded.url",
+                (row["key"], service, seen.study, codes, seen.url),
+            )
+
+    def service(self, service: str, study: str) -> Service | None:
+        """The recruitment service that calls its study so, if it sends people to an experiment here."""
         with self._lock:
-            return self._current(preview=False) or self._current(preview=True)
+            row = self._connection.execute(
+                "SELECT * FROM service WHERE service = ? AND study = ?", (service, study)
+            ).fetchone()
+        return None if row is None else _service(row)
+
+    def meet(self, name: str, service: str, listed: Collection[tuple[str, str]]) -> list[Withheld]:
+        """Compare who came to an experiment with whom a recruitment service says it sent.
+
+        Args:
+            name: Of the experiment.
+            service: That sends people to it.
+            listed: ``(participant, submission)`` of everybody in the service's list now.
+
+        Returns:
+            Everybody whose answers wait for being listed, or are kept apart for good because they are not.
+        """
+        now = self.clock()
+        with self._change() as sql:
+            rows = sql.execute(
+                "SELECT identifier.rowid AS number, participant, submission, identifier.study = service.study AS ours, "
+                "session.started AS started FROM identifier JOIN session ON session.number = session "
+                "JOIN experiment ON experiment.key = session.experiment "
+                "JOIN service ON service.experiment = experiment.key AND service.service = identifier.service "
+                "WHERE experiment.name = ? AND identifier.service = ? AND identifier.known IS NOT 1",
+                (name, service),
+            ).fetchall()
+            for row in rows:
+                found = bool(row["ours"]) and (row["participant"], row["submission"]) in listed
+                if found or now - row["started"] > LAG_SECONDS:
+                    sql.execute("UPDATE identifier SET known = ? WHERE rowid = ?", (int(found), row["number"]))
+        return [item for item in self.withheld() if item.experiment == name]
+
+    def withheld(self) -> list[Withheld]:
+        """Everybody whose answers wait for being listed by a recruitment service, or are kept apart."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT experiment.name, person, status, started, "
+                f"EXISTS ({_REFUSED}) FROM session JOIN experiment ON experiment.key = session.experiment "
+                f"WHERE preview = 0 AND {_WITHHELD} ORDER BY session.number"
+            ).fetchall()
+        return [Withheld(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
+
+    def wanted(self, name: str) -> int | None:
+        """How many people an experiment wants by now; None where there is none."""
+        with self._lock:
+            row = self._connection.execute("SELECT n_participants FROM experiment WHERE name = ?", (name,)).fetchone()
+        return None if row is None else int(row["n_participants"])
+
+    def find(self, name: str) -> Experiment | None:
+        """The experiment of this name, open or not."""
+        with self._lock:
+            row = self._connection.execute("SELECT key FROM experiment WHERE name = ?", (name,)).fetchone()
+            return None if row is None else self._experiment(row["key"])
+
+    def current(self, *, free: bool = False) -> Experiment | None:
+        """The open experiment that the next person would see: the first with a free place, or the first of all.
+
+        Args:
+            free: Whether only one with a free place is wanted.
+        """
+        with self._lock:
+            return self._current(preview=False) or (None if free else self._current(preview=True))
+
+    def took_part(self, person: str, experiment: Experiment) -> bool:
+        """Whether somebody has a session in an experiment."""
+        with self._lock:
+            return self._session("person = ? AND preview = 0 AND experiment = ?", person, experiment.key) is not None
 
     def opened(self, name: str) -> Experiment | None:
         """The experiment of this name, if it lets people in."""
@@ -230,10 +387,6 @@ class Store:
             return None if row is None else self._experiment(row["key"])
 
     # Sessions
-
-    def is_of(self, session: Session, identifiers: Identifiers) -> bool:
-        """Whether a session is that of the person whom a recruitment service calls so."""
-        return session.person == pseudonym(self.key, identifiers.service, identifiers.participant)
 
     def session(self, token: str) -> Session | None:
         """The session that a token opens."""
@@ -252,6 +405,8 @@ class Store:
     ) -> Session:
         """Give a person a session, or find the one there is: a person is somebody with one token or one identifier.
 
+        In another browser than the first one, a person is known again by participant and submission together.
+
         Args:
             token: Of the person's browser.
             consent: Digest of the text that was agreed to.
@@ -261,7 +416,7 @@ class Store:
             experiment: Key of the one whose text was agreed to; nobody new is put into another one.
 
         Raises:
-            NoPlaceError: No experiment is open, or all places are taken.
+            NoPlaceError: No experiment is open, all places are taken, or this person took part already.
             OtherExperimentError: Another experiment has a place now.
         """
         now = self.clock()
@@ -269,14 +424,23 @@ class Store:
         if identifiers:
             person = pseudonym(self.key, identifiers.service, identifiers.participant)
         with self._change() as sql:
-            session = self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
             if identifiers and not preview:
-                session = self._session("person = ? AND preview = 0", person)
+                session = self._session(
+                    "number = "
+                    "(SELECT session FROM identifier WHERE service = ? AND participant = ? AND submission = ?)",
+                    identifiers.service,
+                    identifiers.participant,
+                    identifiers.submission,
+                )
+            else:
+                session = self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
             if session is None:
                 first = self._current(preview=True)
                 found = self._current(preview=False) or (first if preview else None)
                 if found is None:
                     raise NoPlaceError("full" if first else "closed")
+                if not preview:
+                    self._check_new(person, found)
                 if experiment not in (None, found.key):
                     raise OtherExperimentError(f"the next place is in the experiment {found.name}.")
                 place = sql.execute(
@@ -361,19 +525,19 @@ class Store:
             return True, feedback, self._fresh(now)
 
     def stop(self, session: Session, *, keep: bool) -> Session:
-        """The person stops; ``keep`` says whether the answers stay. After the end it changes nothing."""
+        """The person stops; ``keep`` says whether the answers may be used. After the end it changes nothing."""
         with self._change() as sql:
             if self._fresh(session).status == ACTIVE:
                 if not keep:
                     sql.execute("DELETE FROM answer WHERE session = ?", (session.number,))
                     self._deleted = True
-                self._end(session.number, "returned")
+                self._end(session.number, "stopped" if keep else "returned")
             after = self._fresh(session)
         self._empty_log()
         return after
 
     def forget_token(self, token: str) -> None:
-        """Let a token open nothing any more, so that a preview can begin again."""
+        """Let a token open nothing any more, so that a preview, or the next experiment, can begin."""
         with self._change() as sql:
             sql.execute("DELETE FROM access WHERE token = ?", (hashed(token),))
 
@@ -416,7 +580,8 @@ class Store:
         problem: InboxError | None = None
         with self._lock:
             rows = self._connection.execute(
-                "SELECT number FROM session WHERE status <> ? AND preview = 0 AND delivered = 0", (ACTIVE,)
+                f"SELECT number FROM session WHERE status <> ? AND preview = 0 AND delivered = 0 AND NOT ({_WITHHELD})",
+                (ACTIVE,),
             ).fetchall()
         for row in rows:
             # In one transaction: who erases a person meanwhile waits, and then finds the batch in the inbox.
@@ -444,7 +609,7 @@ class Store:
             keep_place: Whether the place of somebody who completed stays taken, because the answers still count.
 
         Returns:
-            Sessions that are gone, 0 or 1.
+            Sessions that are gone, one for each experiment of the person.
 
         Raises:
             SourceError: Another program is reading, so that what was deleted could still be found in the file.
@@ -485,11 +650,16 @@ class Store:
         """What the participants of a recruitment service did here, for whoever pays them."""
         with self._lock:
             rows = self._connection.execute(
-                "SELECT submission, participant, person, status, CASE status WHEN 'completed' THEN code ELSE '' END "
-                "FROM identifier JOIN session ON number = session WHERE service = ? ORDER BY number, submission",
+                "SELECT session, submission, participant FROM identifier WHERE service = ? "
+                "ORDER BY session, submission",
                 (service,),
             ).fetchall()
-        return [Submission(*row) for row in rows]
+            found = [(row, self._session("number = ?", row["session"])) for row in rows]
+        return [
+            Submission(row["submission"], row["participant"], session.person, session.status, session.code)
+            for row, session in found
+            if session is not None
+        ]
 
     def status(self) -> list[dict[str, Any]]:
         """How far each experiment is: people wanted, and how many sessions have each status."""
@@ -552,7 +722,7 @@ class Store:
     def _current(self, *, preview: bool) -> Experiment | None:
         taken = (
             "(SELECT count(*) FROM session WHERE session.experiment = experiment.key AND preview = 0 "
-            f"AND status IN ('{ACTIVE}', 'completed'))"
+            f"AND status IN ('{ACTIVE}', 'completed') AND NOT EXISTS ({_REFUSED}))"
         )
         free = "" if preview else f"AND n_participants > {taken}"
         row = self._connection.execute(
@@ -572,8 +742,8 @@ class Store:
             raise NotAskedError("this session was erased.")
         return found
 
-    def _session(self, where: str, value: object) -> Session | None:
-        row = self._connection.execute(f"SELECT * FROM session WHERE {where}", (value,)).fetchone()
+    def _session(self, where: str, *values: object) -> Session | None:
+        row = self._connection.execute(f"SELECT * FROM session WHERE {where}", values).fetchone()
         if row is None:
             return None
         experiment = self._experiment(row["experiment"])
@@ -588,9 +758,12 @@ class Store:
             ).fetchone()
         copied = {
             name: row[name]
-            for name in ("number", "person", "source", "place", "status", "attempts", "consent", "language", "code")
+            for name in ("number", "person", "source", "place", "status", "attempts", "consent", "language")
         }
+        code, finish = self._ending(row, experiment)
         return Session(
+            code=code,
+            finish=finish,
             experiment=experiment,
             preview=bool(row["preview"]),
             passed=bool(row["passed"]),
@@ -598,6 +771,45 @@ class Store:
             feedback={} if latest is None else json.loads(latest["feedback"]),
             **copied,
         )
+
+    def _check_new(self, person: str, experiment: Experiment) -> None:
+        """Refuse somebody who took part before."""
+        rows = self._connection.execute(
+            "SELECT experiment FROM session WHERE person = ? AND preview = 0", (person,)
+        ).fetchall()
+        if any(row["experiment"] == experiment.key for row in rows):
+            raise NoPlaceError("again")
+        if rows and experiment.settings.returning == "refuse":
+            raise NoPlaceError("returning")
+
+    def _ending(self, row: sqlite3.Row, experiment: Experiment) -> tuple[str, str]:
+        """What a person is given to take back to a recruitment service: a code and an address."""
+        if row["status"] == ACTIVE:
+            return "", ""
+        sent = self._connection.execute(
+            "SELECT service.* FROM identifier JOIN service ON service.service = identifier.service "
+            "AND service.study = identifier.study WHERE session = ? AND service.experiment = ?",
+            (row["number"], row["experiment"]),
+        ).fetchone()
+        if sent is None:
+            completed = row["status"] == "completed"
+            own = Service("", {"completed": row["code"]}, experiment.settings.completion_url)
+            return own.ending("completed") if completed else ("", "")
+        service = _service(sent)
+        outcome = {"returned": "declined", "stopped": "declined"}.get(row["status"], row["status"])
+        most = service.most_failed_checks
+        if outcome == "completed" and most is not None and self._n_failed(row, experiment) > most:
+            outcome = "failed_checks"
+        return service.ending(outcome)
+
+    def _n_failed(self, session: sqlite3.Row, experiment: Experiment) -> int:
+        """Attention checks that somebody did not pass."""
+        steps = plan_of(experiment, session["place"])
+        rows = self._connection.execute(
+            "SELECT position, response FROM answer WHERE session = ?", (session["number"],)
+        ).fetchall()
+        checks = [(steps[row["position"]], row["response"]) for row in rows if steps[row["position"]].kind == "check"]
+        return sum(step.row != response for step, response in checks)
 
     def _end(self, number: int, status: Status) -> None:
         self._connection.execute(

@@ -49,6 +49,8 @@ class PageSettings:
     """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
     completion_url: str = ""
     """Where people return to; ``{code}`` stands for the completion code."""
+    returning: Literal["refuse", "admit"] = "refuse"
+    """Whether people of an earlier experiment of the run are admitted to this one."""
 
     def __post_init__(self) -> None:
         limits = {

@@ -85,10 +85,12 @@ def state_of(session: Session) -> dict[str, Any]:
     }
     if session.status == ACTIVE:
         return state | {"steps": steps_of(session) if session.passed else []}
-    state |= {"phase": "end", "status": session.status}
-    if session.status == "completed":
-        state |= {"code": session.code, "finish": filled(session.experiment.settings.completion_url, code=session.code)}
-    return state
+    return state | ending(session.status, session.code, session.finish)
+
+
+def ending(status: str, code: str = "", finish: str = "") -> dict[str, Any]:
+    """The last page: how it ended, and what to take back to a recruitment service, where there is something."""
+    return {"phase": "end", "status": status} | ({"code": code, "finish": finish} if code else {})
 
 
 def steps_of(session: Session) -> list[dict[str, Any]]:

@@ -81,8 +81,8 @@ class Desk:
     def account(self):
         return self.ledger.account("pilot")
 
-    def decide(self, bonus=lambda _: None):
-        return decide(self.account, now_s=self.ledger.now_s(), bonus=bonus)
+    def decide(self, bonus=lambda _: None, **how):
+        return decide(self.account, now_s=self.ledger.now_s(), bonus=bonus, **how)
 
     def entry(self, submission):
         return next(entry for entry in self.account.submissions if entry.id == submission)
@@ -298,6 +298,58 @@ class TestPlaces:
             desk.see(name, "APPROVED", page="completed")
         assert desk.decide() == (Stop(),)
 
+    def test_it_does_not_stop_while_an_approval_can_still_be_refused(self, desk):
+        desk.study("ACTIVE", places=4, taken=3)
+        for name in ("s1", "s2"):
+            desk.see(name, "APPROVED", page="completed")
+        desk.see("s3", "TIMED-OUT", page="completed")
+        assert Stop() not in desk.decide()
+        assert Approve("s3") in desk.decide()
+        desk.ledger.withdraw_reward(PLAN, "s3", "TIMED-OUT")  # the service refused it
+        desk.study("PAUSED", places=4, taken=2)
+        desk.ledger.set_paused(PLAN.key, True)
+        assert Start() in desk.decide()
+
+    def test_it_is_paused_while_excluded_people_may_be_replaced_and_stopped_when_collection_has_ended(self, desk):
+        desk.study("ACTIVE", places=4, taken=3)
+        for name in ("s1", "s2", "s3"):
+            desk.see(name, "APPROVED", page="completed")
+        assert desk.decide(collection="open") == (Pause(),)
+        assert desk.decide(collection="ended") == (Stop(),)
+
+    def test_more_people_than_planned_are_let_in_once_they_are_wanted_within_the_limit(self, tmp_path):
+        desk = Desk(tmp_path / "b.sqlite", limit=PLAN.person_cost * 4)
+        desk.study("AWAITING REVIEW", places=3, taken=3)
+        for name in ("s1", "s2", "s3"):
+            desk.see(name, "APPROVED", page="completed")
+        assert desk.decide(collection="open") == ()
+        desk.ledger.set_people(PLAN.key, 5)
+        actions = desk.decide(collection="open")
+        assert RaisePlaces(4) in actions
+        assert any(isinstance(a, Review) and a.about == "limit" for a in actions)
+        assert ("people", "5") in [(what, value) for _, what, value in desk.ledger.history(PLAN.key)]
+
+    def test_a_study_whose_collection_ended_early_is_paused_and_somebody_is_told_to_stop_it(self, desk):
+        desk.study("ACTIVE", places=3, taken=1)
+        desk.see("s1", "APPROVED", page="completed")
+        pause, review = desk.decide(collection="ended", command="`do this`")
+        assert pause == Pause()
+        assert "`do this`" in review.why
+        assert desk.decide(collection="ended", stop_when_ended=True) == (Stop(),)
+        desk.ledger.set_stopped(PLAN.key, True)
+        desk.study("AWAITING REVIEW", places=3, taken=1)
+        assert desk.decide(collection="ended") == ()
+
+    def test_who_failed_too_many_checks_is_left_for_a_person_and_replaced(self, desk):
+        desk.study("AWAITING REVIEW", places=3, taken=3)
+        desk.see("s1", "AWAITING REVIEW", page="failed_checks")
+        for name in ("s2", "s3"):
+            desk.see(name, "APPROVED", page="completed")
+        actions = desk.decide()
+        assert not {Approve, RequestReturn} & set(kinds(actions))
+        assert any(isinstance(a, Review) and a.about == "s1" and "attention checks" in a.why for a in actions)
+        assert RaisePlaces(4) in actions
+
     def test_a_person_who_came_twice_counts_once(self, desk):
         desk.see("s1", "APPROVED", person="p", page="completed")
         desk.see("s2", "AWAITING REVIEW", person="p", page="completed")
@@ -370,12 +422,21 @@ class TestBonuses:
 
     def test_a_bulk_payment_that_never_shows_is_given_up_after_a_day_and_made_anew(self, desk):
         number = self.ask(desk, "s1")
+        desk.see("s9", "APPROVED", page="completed", bonuses=(5,))  # so this service lists bonuses
         desk.time += timedelta(seconds=BONUS_SETTLES_S - 1)
         assert SettleBulk not in kinds(desk.decide())
         desk.time += timedelta(seconds=2)
         assert SettleBulk(number, (), given_up=True) in desk.decide()
         desk.ledger.mark_bulk(PLAN, number, "given_up")
-        assert PayBonuses((("s1", Money(20)),)) in desk.decide(lambda _: Money(20))
+        assert [a.bonuses[0] for a in desk.decide(lambda _: Money(20)) if isinstance(a, PayBonuses)] == [
+            ("s1", Money(20))
+        ]
+
+    def test_a_bulk_payment_is_not_made_anew_unasked_where_the_service_never_listed_a_bonus(self, desk):
+        number = self.ask(desk, "s1")
+        desk.time += timedelta(seconds=BONUS_SETTLES_S + 1)
+        assert not {SettleBulk, PayBonuses} & set(kinds(desk.decide(lambda _: Money(20))))
+        assert any(isinstance(a, Review) and a.about == f"bulk {number}" for a in desk.decide())
 
     def test_a_bulk_payment_that_shows_in_part_is_never_made_anew(self, desk):
         self.ask(desk, "s1", "s2")

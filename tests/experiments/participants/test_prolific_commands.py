@@ -83,8 +83,8 @@ def lab(tmp_path, monkeypatch, page):
     [
         (None, "no open page"),
         ({"completion_code": "OTHER"}, "'OTHER'"),
-        ({"completion_code": ""}, "the same completion_code"),
         ({"people": 2}, "places for 2"),
+        ({"returning": "admit"}, "former_participants = 'exclude'"),
     ],
 )
 def test_nobody_is_recruited_for_a_page_that_does_not_wait_for_them(lab, words):

@@ -11,7 +11,7 @@ from experiments.participants.prolific.errors import BudgetError, LedgerError
 from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
 from experiments.participants.prolific.money import Fee, Money
 from experiments.participants.prolific.plan import Settings, confirm, make_plan
-from experiments.participants.prolific.rehearsal import EXAMPLE, page_of, rehearse, unpaid
+from experiments.participants.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
 from experiments.participants.prolific.stand_in import BEHAVIOURS, NO_FAULTS, TOKEN, Faults, World, serve
 
 SMALL = Settings(
@@ -182,7 +182,7 @@ def test_a_kill_while_publishing_makes_no_second_study(stand_in, tmp_path, at, a
             if not ledger.experiments():
                 ledger.keep_plan(PLAN)
             try:
-                Clerk(client, ledger, PLAN.name, page_of(world)).publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
+                Clerk(client, ledger, PLAN.name, WorldPage(world)).publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
             except KilledError:
                 continue
     assert [study.n_published for study in world.studies.values()] == [1]
@@ -210,7 +210,7 @@ def at_desk(stand_in, tmp_path, world, plan=PLAN):
     client = ProlificClient(TOKEN, service=stand_in.address, least_gap_s=0, first_wait_s=0)
     ledger = Ledger(tmp_path / LEDGER_FILE, now=world.now)
     ledger.keep_plan(plan)
-    return Clerk(client, ledger, plan.name, page_of(world)), ledger
+    return Clerk(client, ledger, plan.name, WorldPage(world)), ledger
 
 
 def test_a_plan_whose_fee_is_too_low_is_not_published(stand_in, tmp_path):

@@ -3,7 +3,7 @@
 (() => {
   const token = decodeURIComponent(location.hash.slice(1));
   const at = (id) => document.getElementById(id);
-  const statuses = ["completed", "active", "partial", "returned", "timed_out", "screened_out"];
+  const statuses = ["completed", "active", "partial", "stopped", "returned", "timed_out", "screened_out"];
 
   function link(id, path) {
     const address = new URL(path, location.origin).href;

@@ -6,7 +6,8 @@
   const FEEDBACK_MS = 900;
   const TIMEOUT_MS = 15000;
   const LONGEST_WAIT_MS = 15000;
-  const QUEUE = `answers ${location.pathname}`;
+  const VISITOR = document.documentElement.dataset.visitor; // two people in one browser are told apart by their addresses
+  const QUEUE = `answers ${location.pathname} ${VISITOR}`;
 
   const at = (id) => document.getElementById(id);
   const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -51,11 +52,11 @@
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
     try {
-      const request = { signal: stop.signal, credentials: "same-origin", cache: "no-store" };
+      const request = { signal: stop.signal, credentials: "same-origin", cache: "no-store", headers: {} };
+      if (VISITOR) request.headers["Lakatos-Visitor"] = VISITOR;
       if (body !== undefined) {
-        Object.assign(request, {
-          method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-        });
+        Object.assign(request, { method: "POST", body: JSON.stringify(body) });
+        request.headers["Content-Type"] = "application/json";
       }
       const response = await fetch(path, request);
       if (response.status >= 500 || response.status === 429) return { again: response.status };
@@ -311,7 +312,11 @@
         await begin(); // the text was changed while it was read
       }
     });
-    const decline = button(words.decline, () => show(words.heading, ...paragraphs([words.declined])), "plain");
+    const decline = button(words.decline, async () => {
+      decline.disabled = true;
+      const { value } = await ask("api/decline", { language: texts.language, prolific: prolific() });
+      show(words.heading, ...paragraphs([words.declined]), ...wayBack(value));
+    }, "plain");
     show(words.heading, languages(), make("div", { className: "card" }, ...paragraphs(words.paragraphs)),
       make("label", { className: "tick" }, agreed, make("span", { textContent: words.agree })), problem,
       make("div", { className: "row" }, start, decline));
@@ -371,27 +376,45 @@
     show(words.heading, ...paragraphs([words.paragraph]), form);
   }
 
-  function endPage() {
+  /** What a recruitment service is to be told: a code and a button, or that the place there should be given back. */
+  function wayBack(end) {
     const words = texts.end;
-    if (state.status !== "completed") {
-      show(words.heading_ended, ...paragraphs([words[state.status]]));
-      return;
-    }
-    const code = make("p", { className: "code", textContent: state.code });
+    if (end?.code) return [...paragraphs([words.back]), codeCard(end)];
+    const silent = ["completed", "closed", ...(prolific() ? [] : ["declined"])];
+    return silent.includes(end?.status) ? [] : paragraphs([words.place]);
+  }
+
+  function codeCard(end) {
+    const words = texts.end;
+    const code = make("p", { className: "code", textContent: end.code });
     const copy = button(words.copy, async () => {
       try {
-        await navigator.clipboard.writeText(state.code);
+        await navigator.clipboard.writeText(end.code);
         copy.textContent = words.copied;
         say(words.copied);
       } catch {
         getSelection().selectAllChildren(code);
       }
     }, "plain");
-    const finish = state.finish
-      ? make("a", { href: state.finish, className: "button", textContent: words.finish, rel: "noreferrer" }) : null;
-    show(words.heading_completed, ...paragraphs(words.completed),
-      make("div", { className: "card" }, make("p", { textContent: words.code, className: "quiet" }), code,
-        make("div", { className: "row" }, finish, copy)));
+    const finish = end.finish
+      ? make("a", { href: end.finish, className: "button", textContent: words.finish, rel: "noreferrer" }) : null;
+    return make("div", { className: "card" }, make("p", { textContent: words.code, className: "quiet" }), code,
+      make("div", { className: "row" }, finish, copy));
+  }
+
+  function endPage() {
+    const words = texts.end;
+    const goOn = state.next ? make("div", { className: "row" }, button(words.next, next)) : null;
+    if (state.status === "completed") {
+      show(words.heading_completed, ...paragraphs(words.completed), codeCard(state), goOn);
+    } else {
+      show(words.heading_ended, ...paragraphs([words[state.status]]), ...wayBack(state), goOn);
+    }
+  }
+
+  async function next() {
+    await ask("api/next", { language: texts.language });
+    location.reload();
   }
 
   function stopDialog() {
