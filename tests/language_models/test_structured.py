@@ -213,7 +213,7 @@ def test_a_wrong_answer_is_repaired_with_what_was_wrong(trace):
 
 
 def test_a_long_wrong_answer_is_not_paid_for_twice(trace):
-    _, sent = conversation(trace, said(" ".join(map(str, range(10_000)))), said(GOOD))
+    _, sent = conversation(trace, said(",".join(map(str, range(10_000)))), said(GOOD))
     assert len(sent[1].messages[-2].content) < 9_000
 
 
