@@ -136,7 +136,7 @@ def main() -> None:
         "weights": "random" if not given.profile or profile.weights == "dummy" else "as published",
         "max_requests": profile.max_requests,
         "levels": levels,
-        "not_measured": "on a GPU: speed, acceptance of drafts, cost of an accepted theory; docs/serving.md has the commands"
+        "not_measured": "on a GPU: speed, accepted drafts, cost of an accepted theory; commands: docs/serving.md"
         if profile.runtime == "cpu"
         else "",
     }
