@@ -23,9 +23,11 @@ from pydantic import BaseModel, ConfigDict
 
 from language_models.client import Completion, LanguageModel, Message, Request, Sampling, ToolCall, ToolOffer
 from language_models.clients.openai import OpenAIModel
+from language_models.clients.scoring import ScoringModel
 from language_models.errors import ContextTooLongError, ModelAbsentError, SlowServerError, UnreachableError
 from language_models.rehearsal.serve import free_port
 from language_models.settings import ModelSettings
+from language_models.step_credit import step_credit
 from traces.digest import is_digest
 
 QUESTION = (
@@ -192,6 +194,15 @@ class ServedModelContract(LanguageModelContract):
 
     def test_no_log_probabilities_unasked(self, language_model: OpenAIModel) -> None:
         assert ask(language_model, chat()).log_probabilities == ()
+
+    def test_a_text_of_others_is_scored(self, settings: ModelSettings) -> None:
+        said = (Message(role="user", content="Which option?"), Message(role="assistant", content=" the larger one"))
+        found = ask(ScoringModel(settings), Request(messages=said))
+        assert "".join(token.token for token in found.log_probabilities) == " the larger one"
+        assert all(token.log_probability <= 0 for token in found.log_probabilities)
+        assert found.usage.n_prompt_tokens > 0
+        again = ask(ScoringModel(settings), Request(messages=said))
+        assert abs(step_credit(found.log_probabilities, again.log_probabilities).total) < 1e-3
 
     def test_a_streamed_answer_is_the_same(self, settings: ModelSettings) -> None:
         for request in (chat(n_log_probabilities=2), chat(tools=(PICK,), tool_choice="required")):
