@@ -236,3 +236,42 @@ async def _read(artifacts: ArtifactStore, record: LanguageModelCalled, digest: D
 def served_version(record: LanguageModelCalled) -> Digest:
     """What answered, as far as anybody can tell: a server that was changed under the same name is another model."""
     return digest_of([record.model_version, record.model_name, record.server])
+
+
+class RecordedModel:
+    """A caller as a language model, for what asks one thing after another: each completion is a recorded call.
+
+    Calls are told apart by their number, so ask in an order that does not depend on the hour.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        *,
+        role: str,
+        position: Mapping[str, int | str] | None = None,
+        inputs: Sequence[Digest] = (),
+    ) -> None:
+        """Ask as ``role`` from ``position``; ``inputs`` are cited by every call."""
+        self._caller, self._role, self._position, self._inputs = caller, role, dict(position or {}), tuple(inputs)
+        self.calls: list[Digest] = []
+        """Records of the calls so far, to be cited by what is derived from them."""
+        self._n_asked = 0
+
+    @property
+    def name(self) -> str:
+        """Of the model behind."""
+        return self._caller.model.name
+
+    @property
+    def version(self) -> str:
+        """Of the model behind."""
+        return self._caller.model.version
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer, from the trace if it was given before; errors as of `Caller.ask`."""
+        self._n_asked += 1
+        place = {**self._position, "call": self._n_asked}
+        called = await self._caller.ask(request, role=self._role, position=place, inputs=self._inputs)
+        self.calls.append(called.digest)
+        return called.completion

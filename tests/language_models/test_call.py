@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from language_models.call import STEP, Caller, served_version
+from language_models.call import STEP, Caller, RecordedModel, served_version
 from language_models.client import Completion, Message, Request, Sampling, Usage
 from language_models.clients.openai import OpenAIModel
 from language_models.clients.scripted import ScriptedModel
@@ -321,6 +321,17 @@ def test_sixty_four_in_flight_against_a_misbehaving_server_all_end_the_same(tmp_
             assert n_tries == 96 if number == 0 else n_tries > 96
             forms.append(canonical_form(trace.journal.events()))
     assert forms[0] == forms[1]
+
+
+def test_a_caller_can_stand_where_a_language_model_is_wanted(trace, caller_of):
+    caller = caller_of(ScriptedModel(["first", "second"]))
+
+    async def talk():
+        model = RecordedModel(caller, role="arbiter", position={"cycle": 1})
+        return [(await model.complete(QUESTION)).content for _ in range(2)], model.calls
+
+    told, again = asyncio.run(talk()), asyncio.run(talk())
+    assert told == again == (["first", "second"], [item.digest for item in trace.records(LanguageModelCalled)])
 
 
 def test_a_changed_server_is_another_version(caller_of):
