@@ -7,6 +7,7 @@ made anew.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -113,18 +114,22 @@ def install(runtime: Runtime, progress: Callable[[str], None] = print) -> Enviro
     Raises:
         InstallationError: A package is not to be had or not what the lock says, or vLLM does not start.
     """
-    try:
-        found = find_environment(runtime)
-    except InstallationError:
-        pass
-    else:
-        progress(f"already there: vLLM {found.version} in {found.folder}")
-        return found
     folder = environment_folder(runtime)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # two at once would remove each other's
+        try:
+            found = find_environment(runtime)
+        except InstallationError:
+            return _install(runtime, folder, progress)
+    progress(f"already there: vLLM {found.version} in {found.folder}")
+    return found
+
+
+def _install(runtime: Runtime, folder: Path, progress: Callable[[str], None]) -> Environment:
     if folder.exists():
         progress("an installation that did not end is removed")
         shutil.rmtree(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     progress(f"installing {lock_file(runtime).name} into {folder}; some GB, so this takes minutes the first time")
     _install_packages(runtime, folder)
     progress("looking at what was installed")
