@@ -54,7 +54,8 @@ class GateSettings(BaseModel):
     floor: float = 0.02
     """Least observed gain: share of right answers, or of the Brier score for the test ``loss``."""
     target: float = 0.1
-    """Gain that a certified test must be able to detect, in the same unit."""
+    """Gain that a certified test must be able to detect, in the same unit; with the test ``loss``, the gain of a
+    challenger that is calibrated is enough where that is larger."""
     power: float = 0.8
     """With which probability."""
     margin: float = 0.05
@@ -95,6 +96,8 @@ class GateRegistered(Record):
     """Share of items on which the two judges take different sides; needs no label."""
     minimum_detectable: float
     """Smallest true gain found with the wanted power."""
+    expected: float
+    """Gain in the Brier score if the challenger is calibrated: mean squared difference of the two probabilities."""
 
 
 class StratumResult(BaseModel):
@@ -208,6 +211,9 @@ def register(
         n_excluded=n_items - n,
         discordance=float(np.mean(pair.incumbent.side[kept] != pair.challenger.side[kept])) if n else 0.0,
         minimum_detectable=detectable,
+        expected=float(np.mean((pair.incumbent.probability[kept] - pair.challenger.probability[kept]) ** 2))
+        if n
+        else 0.0,
     )
 
 
@@ -219,10 +225,11 @@ def refusal_of(registration: GateRegistered) -> str:
             f"{registration.n_excluded} of {registration.n_items} items have no answer from one of the judges, more "
             f"than {settings.most_excluded:.0%}"
         )
-    if settings.tier == "certified" and registration.minimum_detectable > settings.target:
+    target = max(settings.target, registration.expected) if settings.test == "loss" else settings.target
+    if settings.tier == "certified" and registration.minimum_detectable > target:
         return (
-            f"the smallest gain found with power {settings.power:.0%} is {registration.minimum_detectable:.3f}, above "
-            f"the target of {settings.target}; more confirm items are needed"
+            f"the smallest gain found with power {settings.power:.0%} is {registration.minimum_detectable:.3g}, above "
+            f"the target of {target:.3g}; more confirm items are needed"
         )
     return ""
 

@@ -118,7 +118,12 @@ class Validity:
     def _erase(self, target: Digest, reason: str) -> None:
         self._erased.setdefault(target, reason)
         self._holds.discard(target)
-        self._holds.difference_update(self.downstream(target))
+        stack = [target]
+        while stack:  # whatever holds below the target is reached through records that hold
+            for dependent in self._dependents.get(stack.pop(), ()):
+                if dependent in self._holds:
+                    self._holds.discard(dependent)
+                    stack.append(dependent)
 
     def _settle(self, digest: Digest) -> None:
         """Decide on a new record, and on earlier ones that cite it and waited for it."""

@@ -169,6 +169,19 @@ def test_other_answers_or_other_items_than_registered_are_refused():
         decide(registration, pair(), turned, Spending())
 
 
+def test_the_loss_test_may_aim_at_what_a_calibrated_challenger_would_gain():
+    # Far apart: if the challenger is right about itself, the gain is 0.36, and 20 items find it.
+    incumbent, challenger = answers("incumbent", [0.2] * 20), answers("challenger", [0.8] * 20)
+    settings = CERTIFIED.model_copy(update={"test": "loss", "target": 0.001})
+    registration = put(settings, Pair(incumbent, challenger))
+    assert registration.expected == pytest.approx(0.36)
+    # Its spread: a gain of 0.6 with probability 0.8, else a loss of 0.6.
+    assert registration.minimum_detectable == pytest.approx(0.48 / np.sqrt(20) * (1.8753 + 0.8416), rel=1e-3)
+    assert refusal_of(registration) == ""
+    close = Pair(answers("incumbent", [0.5] * 20), answers("challenger", [0.55] * 20))
+    assert "above the target of 0.0025" in refusal_of(put(settings, close))
+
+
 def test_a_judge_does_not_challenge_itself():
     found = pair()
     with pytest.raises(GateError, match="the same judge"):

@@ -1,0 +1,185 @@
+"""What erasure is for: whether scores follow true quality once a judge was displaced.
+
+    python benchmarks/judges/erasure.py      # about five minutes; benchmarks/results/judges/erasure.json
+
+*Direct*: 60 theories with independent quality and gloss have 100 verdicts each of a lenient judge that likes gloss. A
+strict judge takes its seat and gives 5 to 100 new ones. Without erasure (naive) all verdicts are pooled; the published
+rule erases by the judge that gave a verdict; ours by everything a verdict rests on. Here the last two must agree.
+
+*Transitive*: the strict judge reads with examples that the old judge had chosen, so that a share of its verdicts still
+likes gloss; these cite a memory record, which cites the old seat. Erasing by judge alone keeps them; ours erases them,
+and the same number is asked again without the memory. Nothing here asks a data structure of its own: records go
+through `judges.erasure.Measurements` over `traces.validity.Validity`, and the commit of an epoch erases them.
+
+What would make this fail: an input that is not cited. A verdict that used the memory and does not say so is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+from scipy.special import expit  # noqa: E402
+from scipy.stats import spearmanr  # noqa: E402
+
+from benchmarks.provenance import provenance  # noqa: E402
+from judges.erasure import Measured, Measurements  # noqa: E402
+from traces.digest import digest_of  # noqa: E402
+from traces.journal import Event  # noqa: E402
+from traces.validity import ERASES, Validity  # noqa: E402
+
+RESULT = ROOT / "benchmarks" / "results" / "judges" / "erasure.json"
+N_THEORIES, N_OLD, NEW = 60, 100, (5, 10, 25, 50, 100)
+LENIENT, STRICT = (1.2, 0.35, 1.1), (-1.0, 1.3, 0.0)
+"""Log odds of acceptance: constant, per standard deviation of quality, and of gloss. Chosen so that
+the arm without erasure has the published correlations; the same judges serve all arms."""
+ABSORBED, GLOSS = 0.6, 1.5
+"""Share of the strict judge's verdicts that were read with the old judge's examples, and what gloss counts in them."""
+MEASURES = ("with_quality", "with_gloss", "with_before", "top5_strict_acceptance")
+REFERENCE = {
+    "without": {5: 0.33, 10: 0.38, 25: 0.50, 50: 0.65, 100: 0.83},
+    "with": {5: 0.73, 10: 0.83, 25: 0.91, 50: 0.94, 100: 0.96},
+}
+
+
+def event(name: object, inputs: list[str], kind: str = "measured", **body: Any) -> Event:
+    digest = digest_of(name)
+    return Event(0, "", kind, digest, str(name), {}, 1, tuple(inputs), body, digest, "", digest)
+
+
+class World:
+    """Theories and their records."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.quality, self.gloss = self.rng.normal(size=(2, N_THEORIES))
+        self.old, self.new, self.memory = (digest_of([seed, name]) for name in ("old seat", "new seat", "memory"))
+        self.seed, self.count = seed, 0
+        self.validity = Validity([event([seed, "old seat"], []), event([seed, "new seat"], [])])
+        self.validity.add(event([seed, "memory"], [self.old]))
+        self.scores = Measurements(self.validity)
+        self.rows: list[tuple[int, float, str, bool, str]] = []
+        """Theory, value, seat, whether the memory was read, and the record's digest."""
+
+    def judge(self, theory: int, seat: str, epoch: int, *, read_memory: bool = False) -> None:
+        """One more verdict."""
+        constant, quality, gloss = LENIENT if seat == self.old else STRICT
+        gloss = GLOSS if read_memory else gloss
+        p = expit(constant + quality * self.quality[theory] + gloss * self.gloss[theory])
+        value = float(self.rng.random() < p)
+        self.count += 1
+        record = event([self.seed, self.count], [seat, self.memory] if read_memory else [seat])
+        self.validity.add(record)
+        subject = digest_of([self.seed, "theory", theory])
+        item = Measured(subject=subject, task="accept", seat=seat, epoch=epoch, sample=self.count, value=value)
+        self.scores.add(record.record_digest, item, epoch)
+        self.rows.append((theory, value, seat, read_memory, record.record_digest))
+
+    def commit(self) -> int:
+        """Displace the old judge; the number of records that no longer hold."""
+        reason = {"reason": "displaced", ERASES: [self.old]}
+        self.validity.add(event([self.seed, "commit"], [], "epoch_committed", **reason))
+        return sum(not self.validity.valid(row[-1]) for row in self.rows)
+
+    def means(self, keep: str) -> np.ndarray:
+        """Mean verdict of each theory under one way to erase; even odds where nothing is left."""
+        if keep == "transitive":
+            found = [self.scores.mean(digest_of([self.seed, "theory", theory])) for theory in range(N_THEORIES)]
+            return np.array([0.5 if value is None else value for value in found])
+        kept = [row for row in self.rows if keep == "all" or row[2] == self.new]
+        totals, counts = np.zeros((2, N_THEORIES))
+        np.add.at(totals, [row[0] for row in kept], [row[1] for row in kept])
+        np.add.at(counts, [row[0] for row in kept], 1)
+        return np.where(counts > 0, totals / np.maximum(counts, 1), 0.5)
+
+
+def rank(one: np.ndarray, other: np.ndarray) -> float:
+    return float(spearmanr(one, other).statistic) if np.ptp(one) > 0 else 0.0
+
+
+def measures(world: World, means: np.ndarray, before: np.ndarray) -> dict[str, float]:
+    top = np.argsort(-means, kind="stable")[:5]
+    constant, quality, _ = STRICT
+    return {
+        "with_quality": rank(means, world.quality),
+        "with_gloss": rank(means, world.gloss),
+        "with_before": rank(means, before),
+        "top5_strict_acceptance": float(expit(constant + quality * world.quality[top]).mean()),
+    }
+
+
+def arms(seed: int, *, absorbed: float) -> list[dict[str, Any]]:
+    """All arms of one world after each number of new verdicts per theory."""
+    world = World(seed)
+    for theory in range(N_THEORIES):
+        for _ in range(N_OLD):
+            world.judge(theory, world.old, 0)
+    before = world.means("all")
+    n_erased = world.commit()
+    found, given = [], 0
+    for n_new in NEW:
+        for _ in range(n_new - given):
+            for theory in range(N_THEORIES):
+                if world.rng.random() < absorbed:
+                    world.judge(theory, world.new, 1, read_memory=True)
+                    # Erased at once, as it rests on the old judge; asked again without the memory.
+                world.judge(theory, world.new, 1)
+        given = n_new
+        ways = {"naive: no erasure": "all", "published: by judge": "judge", "ours: transitive": "transitive"}
+        scores = {name: world.means(keep) for name, keep in ways.items()}
+        scores["oracle"] = expit(STRICT[0] + STRICT[1] * world.quality)
+        common = {"seed": seed, "n_new": n_new, "erased": n_erased}
+        found += [{**common, "arm": name, **measures(world, means, before)} for name, means in scores.items()]
+    return found
+
+
+def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean, 95% interval and worst seed of every measure."""
+    out = []
+    for n_new in NEW:
+        for arm in dict.fromkeys(row["arm"] for row in rows):
+            own = [row for row in rows if row["arm"] == arm and row["n_new"] == n_new]
+            line: dict[str, Any] = {"n_new": n_new, "arm": arm, "n_seeds": len(own), "erased": own[0]["erased"]}
+            for name in MEASURES:
+                values = np.array([row[name] for row in own])
+                half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
+                line[name] = {
+                    "mean": float(values.mean()),
+                    "low": float(values.mean() - half),
+                    "high": float(values.mean() + half),
+                    "worst": float(values.min()),
+                }
+            out.append(line)
+    return out
+
+
+def main() -> None:
+    """Run both parts and print the tables."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--seeds", type=int, default=200)
+    options.add_argument("--out", type=Path, default=RESULT)
+    chosen = options.parse_args()
+    begun = time.perf_counter()
+    result: dict[str, Any] = {**provenance(), "reference": REFERENCE}
+    for part, absorbed in (("direct", 0.0), ("transitive", ABSORBED)):
+        rows = table([row for seed in range(chosen.seeds) for row in arms(seed, absorbed=absorbed)])
+        result[part] = rows
+        print(part, "correlation with quality | gloss | before | top five accepted by the strict judge")
+        for row in rows:
+            shown = " ".join(f"{row[name]['mean']:6.3f}" for name in MEASURES)
+            print(f"  {row['n_new']:4d} {row['arm']:22s} {shown}")
+    result["seconds"] = round(time.perf_counter() - begun, 1)
+    chosen.out.parent.mkdir(parents=True, exist_ok=True)
+    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
