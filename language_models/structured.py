@@ -26,7 +26,9 @@ T = TypeVar("T", bound=BaseModel)
 Ask = Callable[[Request, int], Awaitable[Called]]
 """Makes a call: the request, and which try of this answer it is, for its position in the trace."""
 
-Reason = Literal["truncated", "runaway", "repetitive", "empty", "refused", "not_json", "wrong_form", "too_long"]
+Reason = Literal[
+    "truncated", "runaway", "repetitive", "empty", "refused", "not_json", "wrong_form", "unprintable", "too_long"
+]
 """Why there is no answer: the outcomes of a call, or what is wrong with what it says."""
 
 MOST_CHARACTERS: Final = 400_000
@@ -43,6 +45,12 @@ _ENFORCEABLE_NOT: Final = (
     "propertyNames",
 )
 """Keywords that vLLM's default backend and hosted providers do not enforce."""
+_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""Controls of terminals, marks that turn the order of what is read, tags that nobody sees. No answer needs them.
+
+References:
+    Boucher & Anderson (2023), Trojan Source: invisible vulnerabilities, USENIX Security.
+"""
 _FENCE: Final = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
 
 
@@ -174,7 +182,23 @@ def _value(content: str) -> Any:
         raise Misread("not_json", "not JSON that can be kept: halves of characters in a text") from None
     except ValueError as error:
         raise Misread("not_json", f"not JSON: {str(error)[:_SHOWN]}") from None
+    if found := next(filter(None, map(_UNPRINTABLE.search, _texts(value))), None):
+        raise Misread("unprintable", f"the text holds the character U+{ord(found[0]):04X}; leave such characters out")
     return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All text in a JSON value, names of fields too; without recursion, as it may be nested deeply."""
+    rest = [value]
+    while rest:
+        match rest.pop():
+            case str(text):
+                yield text
+            case dict(fields):
+                yield from fields
+                rest.extend(fields.values())
+            case list(items):
+                rest.extend(items)
 
 
 def _no_constant(name: str) -> Any:
@@ -243,7 +267,7 @@ def _in_words(request: Request, schema: Mapping[str, Any]) -> Request:
 
 def _once_more(request: Request, completion: Completion, problem: Misread) -> Request:
     """The second try: a repair of what can be read, otherwise the same question with more room."""
-    if problem.reason in ("not_json", "wrong_form"):
+    if problem.reason in ("not_json", "wrong_form", "unprintable"):
         told = (
             Message(role="assistant", content=_shortened(completion.content)),
             Message(

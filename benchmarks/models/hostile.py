@@ -7,7 +7,7 @@ budget, parsed as a type, asked for a second time where that is the rule. Counte
 refused with which reason. Text that is accepted is data from then on; code in it is handed to ``check``, which runs it
 in the sandbox where one is given.
 
-    python benchmarks/models/hostile.py          # writes benchmarks/results/models_hostile.json
+    python benchmarks/models/hostile.py          # writes benchmarks/results/models/hostile.json
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from traces.digest import digest_of  # noqa: E402
 from traces.step import Trace  # noqa: E402
 from traces.verify import verify  # noqa: E402
 
-OUT = ROOT / "benchmarks" / "results" / "models_hostile.json"
+OUT = ROOT / "benchmarks" / "results" / "models" / "hostile.json"
 Rng = np.random.Generator
 Spoil = Callable[[dict[str, Any], Rng], str]
 Check = Callable[[str], str]
@@ -199,8 +199,6 @@ ENDING = {
 }
 MUST_ACCEPT = ("well formed", "in a fenced block")
 MAY_ACCEPT = (
-    "unseen characters",
-    "control characters, escaped",
     "forged turns in a text",
     "records that are not there",
     "hostile code",

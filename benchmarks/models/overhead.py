@@ -6,7 +6,7 @@ steps of a trace on disk, within a budget (``recorded``). One arm follows anothe
 time per call over the wall (how much the lanes together get done) and processor time of this process per call, which
 is what matters once the server is the bottleneck. Recorded again, all answers come from the trace.
 
-    python benchmarks/models/overhead.py          # writes benchmarks/results/models_overhead.json
+    python benchmarks/models/overhead.py          # writes benchmarks/results/models/overhead.json
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from language_models.rehearsal.serve import running_process  # noqa: E402
 from language_models.settings import ModelSettings, Price  # noqa: E402
 from traces.step import Trace  # noqa: E402
 
-OUT = ROOT / "benchmarks" / "results" / "models_overhead.json"
+OUT = ROOT / "benchmarks" / "results" / "models" / "overhead.json"
 PROMPT = "People chose between a sure gain and a risky one; say which theory predicts their choices. " * 20
 ARMS = ("openai", "client", "recorded", "again")
 

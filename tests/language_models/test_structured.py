@@ -92,6 +92,13 @@ def test_whatever_fits_the_schema_is_read():
         assert parse(said(json.dumps(value)), Verdict).model_dump() == value
 
 
+def test_lines_tabs_and_letters_of_any_script_are_read():
+    value = json.loads(GOOD) | {
+        "doubt": "def choose():\n\treturn 1\r\n, \u03b2 < \u00bd, \u0646\u0639\u0645, \U0001f600"
+    }
+    assert parse(said(json.dumps(value)), Verdict).doubt == value["doubt"]
+
+
 def test_an_answer_in_fences_is_read():
     assert parse(said(f"Here it is:\n```json\n{GOOD}\n```\nDone."), Verdict).winner == "first"
 
@@ -118,6 +125,10 @@ def test_an_answer_in_fences_is_read():
         (said(GOOD.replace("0.7", "9" * 10_000)), "not_json"),
         (said(GOOD.replace("null", '"\\ud800"')), "not_json"),
         (said(GOOD.replace('"doubt"', '"winner": "second", "doubt"')), "not_json"),
+        (said(GOOD.replace("null", '"\\u0000"')), "unprintable"),
+        (said(GOOD.replace("null", '"\\u001b[2J"')), "unprintable"),
+        (said(GOOD.replace("null", '"\u202e"')), "unprintable"),
+        (said(GOOD.replace("doubt", "doubt\U000e0041")), "unprintable"),
         (said(GOOD.replace("0.7", "1.7")), "wrong_form"),
         (said(GOOD.replace("0.7", '"0.7"')), "wrong_form"),
         (said("[]"), "wrong_form"),
