@@ -191,9 +191,7 @@ async def _use(setting: Setting, call: ToolCall, uses: Sequence[ToolUse], place:
         return ToolUse(call=call, outcome=prepared.outcome, shown=prepared.reason)
     if cut := _repetition(prepared, uses, limits.max_identical):
         return ToolUse(call=call, arguments=prepared.values, outcome="repeated", shown=cut)
-    reference, result = await setting.record(
-        len(uses), prepared.tool.name, prepared.values, partial(_make, setting, prepared)
-    )
+    reference, result = await setting.record(len(uses), prepared, partial(_make, setting, prepared))
     returned = result.outcome == "returned"
     told = shown(result.value if returned else result.reason, reference, limits.max_result_characters)
     return ToolUse(

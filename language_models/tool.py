@@ -285,15 +285,14 @@ class ToolRecorder(Protocol):
     """Keeps what came of calls: a step of the trace, so that a recorded call is not made again."""
 
     async def __call__(
-        self, position: int, name: str, arguments: Mapping[str, Any], work: Callable[[], Awaitable[Returned]]
+        self, position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
     ) -> tuple[str, Returned]:
         """Digest and content of what came of the call, from the trace or else from ``work``.
 
         Args:
             position: Number of the call within the conversation, from 0, refused calls included.
-            name: Of the tool.
-            arguments: Validated.
-            work: Makes the call; awaited at most once.
+            prepared: The call.
+            work: Makes it, or finds that a rule forbids it; awaited at most once.
         """
 
 
@@ -304,15 +303,15 @@ class KeptResults:
         self.results: dict[str, Returned] = {}
 
     async def __call__(
-        self, position: int, name: str, arguments: Mapping[str, Any], work: Callable[[], Awaitable[Returned]]
+        self, position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
     ) -> tuple[str, Returned]:
         """Keep it under the digest of call, position and result."""
         result = await work()
         digest = digest_of(
             {
                 "position": position,
-                "tool": name,
-                "arguments": dict(arguments),
+                "tool": prepared.tool.name,
+                "arguments": prepared.values,
                 "result": result.model_dump(mode="json"),
             }
         )

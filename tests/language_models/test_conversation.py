@@ -129,7 +129,7 @@ def test_what_a_tool_returned_is_recorded_shown_and_can_be_cited():
 def test_a_recorded_call_is_not_made_again():
     kept = KeptResults()
 
-    async def play(position, name, arguments, work):
+    async def play(position, prepared, work):
         return next(item for item in kept.results.items())
 
     script = [calls(("double", {"number": 3})), "done"]
