@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 from language_models.client import Completion, LanguageModel, Part, Request, Sampling, ToolCall
 from language_models.context import (
@@ -44,6 +45,8 @@ class Limits(Part):
     keep_turns: int = 2
     """Turns that a compaction leaves as they are."""
 
+
+_CALL_ID: Final = re.compile(r"call(\d{2,})\d{3}")
 
 Outcome = Literal["answered", "blocked", "truncated", "empty", "refused", "looping", "no_answer", "out_of_budget"]
 """What a conversation came to. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
@@ -126,7 +129,7 @@ async def converse(setting: Setting, context: Context) -> Conversation:
             tool_choice="none" if last else "auto",
         )
         completion = await model.complete(request)
-        context, calls = _listen(context, completion, number)
+        context, calls = _listen(context, completion)
         if stopped := _stopped(completion):
             return end(stopped, completion.content, f"the server ended it with {completion.finish_reason!r}")
         if calls:
@@ -153,8 +156,10 @@ async def converse(setting: Setting, context: Context) -> Conversation:
     return end("no_answer", reason=f"no answer in {limits.max_rounds} rounds")
 
 
-def _listen(context: Context, completion: Completion, number: int) -> tuple[Context, tuple[ToolCall, ...]]:
+def _listen(context: Context, completion: Completion) -> tuple[Context, tuple[ToolCall, ...]]:
     """``context`` with the model's turn; its calls under names of ours, since theirs may repeat or be missing."""
+    ours = (_CALL_ID.fullmatch(call.call_id) for entry in context.entries for call in entry.tool_calls)
+    number = max((int(found[1]) for found in ours if found), default=-1) + 1
     calls = tuple(
         call.model_copy(update={"call_id": f"call{number:02d}{place:03d}"})  # some templates want nine characters
         for place, call in enumerate(completion.tool_calls)

@@ -86,7 +86,7 @@ class Listening:
         )
 
 
-def talk(answers, **options) -> tuple[Conversation, Listening, list]:
+def talk(answers, context=None, **options) -> tuple[Conversation, Listening, list]:
     model, tools = Listening(answers), [Double(), Recruit()]
     setting = Setting(
         **{
@@ -100,7 +100,7 @@ def talk(answers, **options) -> tuple[Conversation, Listening, list]:
             **options,
         }
     )
-    context = append(Context(), Entry(kind="task", text="Double something."))
+    context = append(context or Context(), Entry(kind="task", text="Double something."))
     return asyncio.run(converse(setting, context)), model, tools
 
 
@@ -246,6 +246,14 @@ def test_a_long_conversation_is_compacted_and_keeps_its_rules():
     references = [use.reference for use in found.uses]
     last = "\n".join(message.content for message in model.requests[-1].messages)
     assert sum(mention(reference) in last for reference in references) >= 10
+
+
+def test_a_conversation_that_goes_on_from_its_context_names_its_calls_anew():
+    first, _, _ = talk([calls(("double", {"number": 1})), "done"])
+    more, _, _ = talk([calls(("double", {"number": 2}), ("double", {"number": 3})), "done"], context=first.context)
+    made = [call.call_id for entry in more.context.entries for call in entry.tool_calls]
+    assert made == ["call00000", "call01000", "call01001"]
+    assert [entry.call_id for entry in more.context.entries if entry.kind == "result"] == made
 
 
 def test_what_can_never_fit_is_said_before_anything_is_asked():
