@@ -43,14 +43,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(settings: RehearsalSettings | None = None, answer: Answer | None = None) -> Iterator[Served]:
-    """A rehearsal in a thread of this process, on a free port.
+def running(
+    settings: RehearsalSettings | None = None, answer: Answer | None = None, port: int | None = None
+) -> Iterator[Served]:
+    """A rehearsal in a thread of this process, on a free port unless one is given.
 
     Raises:
         TimeoutError: It did not start.
     """
     settings = settings or RehearsalSettings()
-    app, port = create_app(settings, answer), free_port()
+    app, port = create_app(settings, answer), port or free_port()
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, **_QUIET))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
