@@ -65,6 +65,7 @@ def simulated_items(
     n_people: int = 32,
     n_settling: int = 64,
     n_draws: int = N_DRAWS,
+    settled: float = SETTLED,
     settings: Mapping[str, Any] | None = None,
 ) -> list[AnchorItem]:
     """Comparisons whose truth is known, one a problem, as many good as bad candidates of either origin.
@@ -77,6 +78,7 @@ def simulated_items(
         n_trials: Distinct trials of each half; the steps of a schedule are set by ``settings``.
         n_people, n_settling: Powers of two: people behind what judges see, and behind the label.
         n_draws: Of each theory's population.
+        settled: Standard errors by which one must be ahead.
         settings: Of the space.
 
     Raises:
@@ -108,7 +110,7 @@ def simulated_items(
             continue  # a composition that cannot run is no comparison
         _, in_errors = favoured([scored[0][1]], [scored[1][1]])
         label = in_errors > 0
-        if abs(in_errors) < SETTLED or cells[candidate.machine, label] >= -(-n_items // 4):
+        if abs(in_errors) < settled or cells[candidate.machine, label] >= -(-n_items // 4):
             continue
         cells[candidate.machine, label] += 1
         name = f"{domain.name} simulated {int(rng.integers(2**62)):x}"
