@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from language_models.client import Message, Request, Sampling
+from language_models.client import Completion, Message, Request, Sampling
 from language_models.clients.openai import OpenAIModel
 from language_models.errors import ContextTooLongError, ModelAbsentError
 from language_models.ledger import Ledger, worst_case
@@ -30,6 +30,7 @@ async def preflight(
     ledger: Ledger | None = None,
     requests: Sequence[Request] = (),
     schemas: Iterable[dict[str, Any]] = (),
+    ask: Callable[[Request], Awaitable[Completion]] | None = None,
 ) -> Ready:
     """Check a model before a run; free unless ``schemas`` are given, each of which costs an answer of one token.
 
@@ -39,6 +40,8 @@ async def preflight(
         requests: Of the sizes that will be sent. Their length is known to the server only, so they are refused here if
             the answer alone does not fit.
         schemas: Sent to see whether the server can enforce them.
+        ask: How those are sent; within a run `RecordedModel.complete`, so that they are recorded and paid from its
+            budget. Directly by default.
 
     Raises:
         UnreachableError: No server.
@@ -73,10 +76,5 @@ async def preflight(
         asked = Request(
             messages=(Message(role="user", content="?"),), sampling=Sampling(max_tokens=1), answer_schema=schema
         )
-        reservation = ledger.reserve(worst_case(settings.price, asked), "a probe") if ledger is not None else None
-        try:
-            server = (await model.complete(asked)).server
-        finally:
-            if reservation is not None:
-                reservation.settle()
+        server = (await (ask or model.complete)(asked)).server
     return Ready(settings.model, longest, server)

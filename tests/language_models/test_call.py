@@ -27,6 +27,7 @@ from language_models.errors import (
 )
 from language_models.ledger import Amount, Budget, Ledger, cost, spending_of, worst_case
 from language_models.limit import RateLimit, RetryPolicy, wait_s
+from language_models.preflight import preflight
 from language_models.record import RECORDS, LanguageModelCalled
 from language_models.rehearsal.app import RehearsalSettings
 from language_models.rehearsal.fault import TRANSIENT, Misbehaviour
@@ -332,6 +333,20 @@ def test_a_caller_can_stand_where_a_language_model_is_wanted(trace, caller_of):
 
     told, again = asyncio.run(talk()), asyncio.run(talk())
     assert told == again == (["first", "second"], [item.digest for item in trace.records(LanguageModelCalled)])
+
+
+def test_a_probe_within_a_run_is_recorded_and_paid_for(trace, served):
+    settings = ModelSettings(name="a", base_url=served.base_url, model=served.model)
+    ledger, schema = Ledger(Budget()), {"type": "object", "properties": {}, "additionalProperties": False}
+
+    async def check():
+        caller = Caller.of(settings, trace, ledger)
+        probe = RecordedModel(caller, role="preflight")
+        return await preflight(OpenAIModel(settings), ledger=ledger, schemas=[schema], ask=probe.complete)
+
+    assert asyncio.run(check()).server == asyncio.run(check()).server != ""
+    assert ledger.total.requests == 1
+    assert ends_where_its_trace_ends(ledger, trace)
 
 
 def test_a_changed_server_is_another_version(caller_of):
