@@ -423,7 +423,7 @@ class CampaignConfig(_Section):
             except GrammarError as error:
                 raise ValueError(f"participants.mechanisms: {str(error).removesuffix('.')}") from None
             self._open_only()
-        elif self.participants.source in ("web", "file"):
+        elif "validation" not in SOURCES[self.participants.source].sections:
             self._open_only()
         else:
             if self.exclusions != ExclusionsConfig():

@@ -11,9 +11,10 @@ import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
 from experiments.domains import DOMAINS
-from experiments.participants.web.store import Store
+from experiments.participants.web.store import Service, Store
 from experiments.participants.web.texts import texts_for, words_of
 from experiments.task import Design
+from traces.inbox import Inbox
 
 WAIT_MS = 30_000
 MOVED_ON = """number => document.querySelector('.code') || (document.querySelector('.options button.chosen') === null
@@ -373,7 +374,9 @@ def test_the_researcher_sees_how_far_it_is(browser, serve, tmp_path):
     page.goto(f"{url}/researcher/#{'r' * 43}")
     cells = page.locator("#experiments tbody td")
     cells.first.wait_for()
-    assert cells.all_inner_texts() == ["1.1", "yes", "3", "0", "0", "0", "0", "0", "0"]
+    assert cells.all_inner_texts() == ["1.1", "yes", "3", "0", "0", "0", "0", "0", "0", "0"]
+    table = "document.querySelector('#experiments')"
+    assert page.evaluate(f"{table}.scrollWidth <= {table}.clientWidth + 1")
     page.get_by_role("link", name="/preview/").click()
     page.get_by_text("nothing that you answer here is counted").wait_for()
     consent(page)
@@ -412,3 +415,135 @@ def test_nothing_on_a_phone_scrolls_sideways(domain, width, chrome, serve, tmp_p
         )
     assert not page.evaluate(TOO_WIDE)
     context.close()
+
+
+def as_sent(url: str, name: str) -> str:
+    """The address under which a recruitment service sends somebody."""
+    return f"{url}/study/?PROLIFIC_PID={name}&STUDY_ID=study&SESSION_ID=visit-of-{name}"
+
+
+SENT = Service(
+    "study",
+    {"completed": "DONE", "failed_checks": "FAILED", "screened_out": "OUT", "declined": "NO"},
+    "https://x.org/?cc={code}",
+    most_failed_checks=0,
+)
+
+
+def sent_by_prolific(tmp_path: Path, **page: Any) -> Design:
+    """An experiment to which Prolific sends people."""
+    design = open_experiment(tmp_path, **page)
+    store = Store(tmp_path)
+    store.recruit_through("1.1", "prolific", SENT)
+    store.shut()
+    return design
+
+
+def test_two_people_in_two_tabs_of_one_browser_never_mix(browser, serve, tmp_path):
+    design = sent_by_prolific(tmp_path, n_trials=4, checks=0)
+    url = serve()
+    names = ("anna", "ben")
+    tabs = []
+    for name in names:
+        tab = browser.new_page()
+        tab.goto(as_sent(url, name))
+        consent(tab)
+        understand(tab, "risky")
+        tabs.append(tab)
+    answer(tabs[0], by_rule(tabs[0]))  # the first tab goes on, though the second came after it
+    for tab in reversed(tabs):
+        tab.bring_to_front()
+        answer(tab, by_rule(tab))
+        tab.reload()
+    for tab in tabs:
+        tab.bring_to_front()
+        assert finish_by_rule(tab) == "DONE"
+    store = Store(tmp_path)
+    store.meet("1.1", "prolific", {(name, f"visit-of-{name}") for name in names})
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    store.shut()
+    found = in_inbox(tmp_path)
+    assert len({item.person for item in found}) == 2
+    for item in found:
+        assert item.response == expected("risky", design, item.trial)
+
+
+def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browser, serve, tmp_path):
+    sent_by_prolific(tmp_path, n_trials=2, n_participants=9, most_attempts=1, checks=1)
+    url = serve()
+
+    def come(name: str) -> Any:
+        page = browser.new_page()
+        page.goto(as_sent(url, name))
+        page.get_by_role("checkbox").wait_for()
+        return page
+
+    def told(page: Any) -> tuple[str, str]:
+        page.locator(".code").wait_for()
+        return page.locator(".code").inner_text(), page.get_by_role("link", name="Finish").get_attribute("href")
+
+    def link(code: str) -> tuple[str, str]:
+        return code, f"https://x.org/?cc={code}"
+
+    declined = come("anna")
+    declined.get_by_role("button", name="I do not agree").click()
+    assert told(declined) == link("NO")
+    assert Store(tmp_path).status()[0]["people"] == {}
+    screened = come("ben")
+    consent(screened)
+    screened.get_by_role("button", name="Continue to some questions").click()
+    for item in texts_for("risky")["en"]["domains"]["risky"]["questions"]:
+        wrong = (item["right"] + 1) % len(item["answers"])
+        screened.get_by_role("group", name=item["text"]).get_by_role("radio").nth(wrong).check()
+    screened.get_by_role("button", name="Check my answers").click()
+    assert told(screened) == link("OUT")
+    stopped = come("carla")
+    consent(stopped)
+    understand(stopped, "risky")
+    answer(stopped)
+    stopped.get_by_role("button", name="Stop taking part").click()
+    stopped.get_by_role("button", name="Stop and keep my answers").click()
+    stopped.get_by_text("The answers that you gave are saved, as you wished").wait_for()
+    assert told(stopped) == link("NO")
+    for name, code in (("dora", "DONE"), ("emil", "FAILED")):
+        page = come(name)
+        consent(page)
+        understand(page, "risky")
+        while shown(page):
+            label = page.locator("main").inner_text()
+            asked = re.search(r"Please choose: Option ([AB])\.", label)
+            right = 0 if asked is None else "AB".index(asked[1])
+            answer(page, right if code == "DONE" or asked is None else 1 - right)
+        assert told(page) == link(code)
+        page.reload()
+        assert told(page) == link(code)
+
+
+def test_who_came_before_is_refused_kindly_or_goes_on_where_the_study_says_so(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=2, checks=0, n_participants=1)
+    url = serve()
+    page = begin(browser, url)
+    code = finish(page)
+    open_experiment(tmp_path, name="2.1", key="2" * 64, n_trials=2, checks=0, returning="admit")
+    page.reload()
+    assert page.locator(".code").inner_text() == code  # the code of the first part is still there
+    page.get_by_role("button", name="Take part in the next part").click()
+    consent(page)
+    understand(page, "risky")
+    finish(page)
+    assert [item.experiment for item in in_inbox(tmp_path)] == ["1.1", "2.1"]
+    Store(tmp_path).close("2" * 64)
+    sent = browser.new_page()
+    open_experiment(tmp_path, name="3.1", key="3" * 64, n_trials=2, checks=0, returning="refuse")
+    sent.goto(as_sent(url, "anna"))
+    consent(sent)
+    understand(sent, "risky")
+    finish(sent)
+    Store(tmp_path).close("3" * 64)
+    open_experiment(tmp_path, name="4.1", key="4" * 64, n_trials=2, checks=0, returning="refuse")
+    again = browser.new_page()
+    again.goto(as_sent(url, "anna").replace("visit-of-", "second-visit-of-"))
+    again.get_by_role("checkbox").check()
+    again.get_by_role("button", name="Begin").click()
+    again.get_by_text("Thank you for coming back!").wait_for()
+    assert again.get_by_text("please return your place there").count() == 1

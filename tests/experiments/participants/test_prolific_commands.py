@@ -1,6 +1,7 @@
 """The commands, from plan to payment, against the stand-in."""
 
 import json
+import tomllib
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ from experiments.domains import DOMAINS
 from experiments.participants.answers import PersonAnswers, pseudonym
 from experiments.participants.prolific.errors import BudgetError, PlanError
 from experiments.participants.prolific.ledger import LEDGER_FILE
+from experiments.participants.prolific.money import Money
+from experiments.participants.prolific.plan import make_plan, parse_settings
 from experiments.participants.prolific.stand_in import TOKEN, World, serve
 from experiments.participants.web.source import WebParticipants
-from experiments.participants.web.study import PageSettings
+from experiments.participants.web.store import Identifiers, Store
+from experiments.participants.web.study import PageSettings, plan_of
 from experiments.task import Design
 from experiments.testing import preregister
 from flows.errors import StudyError
@@ -180,3 +184,103 @@ def test_a_rehearsal_needs_no_run_and_says_that_no_promise_broke(lab):
     done = lab("rehearse", lab.plan_file, "--seeds", "1")
     assert done.exit_code == 0, done.output
     assert "of 3" in done.stdout
+
+
+def visit(lab, participant, study, submission, *, response_time_ms=800.0):
+    """Somebody takes part on the page; gives the session at its end."""
+    store = Store(lab.run)
+    try:
+        who = Identifiers("prolific", participant, study, submission)
+        session = store.join(participant, consent="c" * 64, language="en", identifiers=who)
+        session = store.comprehension(session, 0, passed=True)
+        for place in range(len(plan_of(session.experiment, session.place))):
+            _, _, session = store.answer(session, place, 0, response_time_ms)
+        store.deliver(Inbox(lab.run / "inbox.sqlite"))
+        return session
+    finally:
+        store.shut()
+
+
+def people_in_the_inbox(lab):
+    return {batch.json()["person"] for batch in Inbox(lab.run / "inbox.sqlite").pending()}
+
+
+@pytest.mark.parametrize("page", [{"completion_code": ""}])
+def test_the_page_shows_the_plan_s_codes_and_releases_only_people_whom_the_service_lists(lab):
+    world = lab.stand_in.world
+    lab("plan", lab.plan_file, lab.run)
+    assert lab("publish", lab.run, "--limit", "50", input="pilot\n").exit_code == 0
+    [study] = world.studies
+    for _ in range(30):
+        world.tick()
+    item, *others = world.submissions.values()
+    real = visit(lab, item.participant, study, item.id)
+    assert (real.code, real.finish) == ("PAGECODE", "https://app.prolific.com/submissions/complete?cc=PAGECODE")
+    forged = visit(lab, "0" * 24, study, "1" * 24)
+    stolen = visit(lab, others[0].participant, study, "2" * 24)
+    assert people_in_the_inbox(lab) == set()
+    status = lab("status", lab.run)
+    assert people_in_the_inbox(lab) == {real.person}
+    assert "2 people who came with identifiers that the service does not list" in status.stdout
+    assert forged.person[:12] in status.stdout
+    assert stolen.person[:12] in status.stdout
+    lab("pay", lab.run)
+    assert [item.participant for item in world.transfers] == [item.participant]
+
+
+def test_the_study_is_paused_and_then_stopped_when_collection_ends_early(lab):
+    world = lab.stand_in.world
+    lab("plan", lab.plan_file, lab.run)
+    lab("publish", lab.run, "--limit", "50", input="pilot\n")
+    world.tick()
+    [study] = world.studies.values()
+    assert study.state == "ACTIVE"
+    store = Store(lab.run)
+    store.close(digest_of("asked"))
+    store.shut()
+    done = lab("pay", lab.run)
+    assert study.state == "PAUSED"
+    assert f"lakatos prolific pay {lab.run} --experiment pilot --stop" in done.stdout.replace("\n", "")
+    lab("pay", lab.run)
+    assert not study.stopped
+    lab("pay", lab.run, "--stop-when-ended")
+    assert study.stopped
+
+
+def test_people_in_place_of_excluded_ones_are_let_in_within_the_limit(lab):
+    world = lab.stand_in.world
+    lab("plan", lab.plan_file, lab.run)
+    lab("publish", lab.run, "--limit", "14", input="pilot\n")
+    for _ in range(30):
+        world.tick()
+    for item in list(world.submissions.values()):
+        visit(lab, item.participant, item.study, item.id)
+    for _ in range(2):
+        lab("pay", lab.run)
+        world.tick(30)
+    assert [study.places for study in world.studies.values()] == [3]
+    store = Store(lab.run)
+    store.want(digest_of("asked"), 8)
+    store.shut()
+    done = lab("pay", lab.run)
+    [study] = world.studies.values()
+    assert study.places == 4  # eight are wanted, and the money is enough for one more
+    assert "look at limit" in done.stdout
+    assert world.transferred() <= Money(1400)
+
+
+def test_former_participants_are_kept_out_of_the_plan_unless_it_admits_them():
+    settings = parse_settings(tomllib.loads(SETTINGS), "s")
+    blocked = [{"filter_id": "previous_studies_blocklist", "selected_values": ["one", "two"]}]
+    more = settings.model_copy(update={"blocked_studies": ("two",)})
+    assert make_plan(more, earlier=("one",)).draft()["filters"] == blocked
+    admitted = settings.model_copy(update={"former_participants": "admit"})
+    assert make_plan(admitted, earlier=("one",)).draft()["filters"] == []
+
+
+def test_only_a_plan_that_looks_at_checks_has_a_code_for_them():
+    settings = parse_settings(tomllib.loads(SETTINGS), "s")
+    assert "FAILED_ATTENTION_CHECK" not in make_plan(settings).codes
+    codes = make_plan(settings.model_copy(update={"most_failed_checks": 1})).draft()["completion_codes"]
+    (found,) = [entry for entry in codes if entry["code_type"] == "FAILED_ATTENTION_CHECK"]
+    assert found["actions"] == [{"action": "MANUALLY_REVIEW"}]

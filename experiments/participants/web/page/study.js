@@ -380,7 +380,7 @@
   function wayBack(end) {
     const words = texts.end;
     if (end?.code) return [...paragraphs([words.back]), codeCard(end)];
-    const silent = ["completed", "closed", ...(prolific() ? [] : ["declined"])];
+    const silent = ["completed", "closed", "again", ...(prolific() ? [] : ["declined"])];
     return silent.includes(end?.status) ? [] : paragraphs([words.place]);
   }
 
