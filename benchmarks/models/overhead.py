@@ -85,25 +85,8 @@ async def turn(settings: ModelSettings, folder: Path, n_calls: int, in_flight: i
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--calls", type=int, default=640)
-    parser.add_argument("--in-flight", type=int, default=64)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--server-s", type=float, default=0.5, help="time that the server takes for an answer")
-    parser.add_argument("--out", type=Path, default=OUT)
-    given = parser.parse_args()
-    turns: list[dict[str, dict[str, float]]] = []
-    with running_process(RehearsalSettings(overhead_s=given.server_s)) as server:
-        settings = ModelSettings(
-            name="rehearsal", base_url=server.base_url, model=server.model, most_in_flight=given.in_flight
-        )
-        for number in range(given.turns):
-            with tempfile.TemporaryDirectory() as folder:
-                turns.append(asyncio.run(turn(settings, Path(folder) / "run", given.calls, given.in_flight)))
-            print(
-                number, {arm: {k: round(v, 3) for k, v in item.items()} for arm, item in turns[-1].items()}, flush=True
-            )
+def write(given: argparse.Namespace, turns: list[dict[str, dict[str, float]]]) -> None:
+    """The result so far."""
     summary: dict[str, Any] = {}
     for arm in ARMS:
         for measure in ("wall_ms", "processor_ms"):
@@ -127,6 +110,27 @@ def main() -> None:
     }
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=640)
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--server-s", type=float, default=0.5, help="time that the server takes for an answer")
+    parser.add_argument("--out", type=Path, default=OUT)
+    given = parser.parse_args()
+    turns: list[dict[str, dict[str, float]]] = []
+    with running_process(RehearsalSettings(overhead_s=given.server_s)) as server:
+        settings = ModelSettings(
+            name="rehearsal", base_url=server.base_url, model=server.model, most_in_flight=given.in_flight
+        )
+        for number in range(given.turns):
+            with tempfile.TemporaryDirectory() as folder:
+                turns.append(asyncio.run(turn(settings, Path(folder) / "run", given.calls, given.in_flight)))
+            print(
+                number, {arm: {k: round(v, 3) for k, v in item.items()} for arm, item in turns[-1].items()}, flush=True
+            )
 
 
 if __name__ == "__main__":
