@@ -128,9 +128,8 @@ def main() -> None:
         for number in range(given.turns):
             with tempfile.TemporaryDirectory() as folder:
                 turns.append(asyncio.run(turn(settings, Path(folder) / "run", given.calls, given.in_flight)))
-            print(
-                number, {arm: {k: round(v, 3) for k, v in item.items()} for arm, item in turns[-1].items()}, flush=True
-            )
+            print(number, turns[-1], flush=True)
+            write(given, turns)
 
 
 if __name__ == "__main__":
