@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from judges.anchor import AnchorItem, components
-from judges.answer import Answers
+from judges.anchor import Access, AnchorItem, AnchorSet, components
+from judges.answer import Answers, ask
 from judges.errors import GateError, ReplayError
+from judges.judge import Judge
 from judges.ledger import Ledger
 from judges.paired import (
     betting_e_values,
@@ -325,6 +326,57 @@ def decide(
         strata=strata,
     )
     return decided, after
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """All that came of putting one challenger to the test."""
+
+    pair: Pair
+    registration: GateRegistered
+    decided: GateDecided
+    access: Access
+    ledger: Ledger
+
+
+def challenge(
+    settings: GateSettings,
+    incumbent: Judge,
+    challenger: Judge,
+    anchor: AnchorSet,
+    access: Access,
+    ledger: Ledger,
+    *,
+    slot: str,
+    epoch: int,
+    seed: int,
+    both_orders: bool = False,
+    repeats: int = 1,
+    timeout_s: float | None = None,
+) -> Challenge:
+    """Ask both judges about the confirm items, register, read the labels if they may be read, and decide.
+
+    Args:
+        settings: The rules.
+        incumbent, challenger: The judges; the challenger was chosen without the confirm items.
+        anchor, access, ledger: The items, what was read so far, and what may be spent.
+        slot, epoch, seed: As in `register`.
+        both_orders, repeats, timeout_s: How they are asked; see `judges.answer.ask`.
+    """
+    asked = anchor.submissions("confirm")
+    given, taken = (
+        ask(judge, asked, both_orders=both_orders, repeats=repeats, timeout_s=timeout_s)
+        for judge in (incumbent, challenger)
+    )
+    pair = Pair(given, taken)
+    registration = register(
+        settings, pair, slot=slot, epoch=epoch, anchor=anchor.digest_of("confirm"), ledger=ledger, seed=seed
+    )
+    items: Sequence[AnchorItem] = ()
+    if not refusal_of(registration):
+        items, access = access.read(anchor, "confirm", "gate", [incumbent.digest, challenger.digest])
+    decided, ledger = decide(registration, pair, items, ledger)
+    return Challenge(pair, registration, decided, access, ledger)
 
 
 def replay(

@@ -21,6 +21,7 @@ from judges.description import Scored, describe, favoured
 from judges.errors import AnchorError
 from theories.errors import TheoryError
 from theories.families.family import Family
+from theories.grammar import Composition, composition_of
 from theories.laboratory import Laboratory
 from theories.score import log_predictive
 from theories.theory import Theory, TheoryProgram, read_program
@@ -46,8 +47,18 @@ class Author:
 
 def machine_theory(family: Family, rng: np.random.Generator, most_edits: int = 3) -> Theory:
     """A published theory after one to three random edits: what a search submits, good or bad."""
-    composition = family.seeds[str(rng.choice(sorted(family.seeds)))][1]
-    for _ in range(int(rng.integers(1, most_edits + 1))):
+    return _edited(
+        family.seeds[str(rng.choice(sorted(family.seeds)))][1], family, rng, int(rng.integers(most_edits)) + 1
+    )
+
+
+def _revised(theory: Theory, family: Family, rng: np.random.Generator) -> Theory:
+    assert theory.composition is not None  # the grammar wrote all theories of a family
+    return _edited(composition_of(theory.composition, {}), family, rng, 1)
+
+
+def _edited(composition: Composition, family: Family, rng: np.random.Generator, n_edits: int) -> Theory:
+    for _ in range(n_edits):
         edits = family.grammar.edits(composition)
         composition = edits[int(rng.integers(len(edits)))][1]
     name = "composed " + " ".join(names[-1] for _, names in composition.key)[:40]
@@ -61,8 +72,8 @@ def simulated_items(
     rng: np.random.Generator,
     n_items: int,
     *,
-    n_trials: int = 24,
-    n_people: int = 32,
+    n_trials: Sequence[int] = (4, 8, 16, 24),
+    n_people: Sequence[int] = (4, 8, 16, 32),
     n_settling: int = 64,
     n_draws: int = N_DRAWS,
     settled: float = SETTLED,
@@ -75,8 +86,9 @@ def simulated_items(
         laboratory: Runs the theories.
         rng: Draws trials, theories and people.
         n_items: Wanted; a multiple of 4 fills all cells of origin and label evenly.
-        n_trials: Distinct trials of each half; the steps of a schedule are set by ``settings``.
-        n_people, n_settling: Powers of two: people behind what judges see, and behind the label.
+        n_trials: Distinct trials that judges see, drawn from these, since what is settled by much evidence teaches
+            judges nothing; the label has the most. The steps of a schedule are set by ``settings``.
+        n_people, n_settling: Powers of two: people behind what judges see, drawn from these, and behind the label.
         n_draws: Of each theory's population.
         settled: Standard errors by which one must be ahead.
         settings: Of the space.
@@ -90,8 +102,14 @@ def simulated_items(
     for _ in range(10 * n_items):
         if len(items) == n_items:
             return items
-        first, second = _halves(domain, settings, rng, n_trials)
+        n_seen = int(rng.choice(n_trials))
+        first, second = _halves(domain, settings, rng, n_seen, max(n_trials))
         authors = [_author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(3)]
+        if rng.random() < 0.5:  # as in the loop, one is a revision of the other
+            machine = [place for place in (0, 1) if authors[place].machine]
+            if machine:
+                place = machine[int(rng.integers(len(machine)))]
+                authors[place] = Author(_revised(authors[1 - place].theory, family, rng), True)
         candidate, incumbent = authors[0], authors[1]
         if candidate.theory.digest == incumbent.theory.digest:
             continue
@@ -101,7 +119,7 @@ def simulated_items(
         try:
             so_far, later = (
                 laboratory.simulate([truth], stimuli, n, rng)[0]
-                for stimuli, n in ((first, n_people), (second, n_settling))
+                for stimuli, n in ((first, int(rng.choice(n_people))), (second, n_settling))
             )
             scored = [
                 [_score(laboratory, theory, trials, n_draws) for trials in (so_far, later)] for theory in theories
@@ -117,7 +135,8 @@ def simulated_items(
         items.append(
             AnchorItem(
                 submission=describe(
-                    *theories,
+                    candidate.theory,
+                    incumbent.theory,
                     [scored[0][0]],
                     [scored[1][0]],
                     machine_written=(candidate.machine, incumbent.machine),
@@ -219,14 +238,15 @@ def _score(laboratory: Laboratory, theory: Theory, trials: Trials, n_draws: int)
 
 
 def _halves(
-    domain: Domain, settings: Mapping[str, Any], rng: np.random.Generator, n_trials: int
+    domain: Domain, settings: Mapping[str, Any], rng: np.random.Generator, n_seen: int, n_settling: int
 ) -> tuple[Stimuli, Stimuli]:
     if domain.sequential:
-        first, second = (domain.candidates(settings, rng, n_trials) for _ in range(2))
+        first, second = (domain.candidates(settings, rng, n_seen) for _ in range(2))
         return first, second
-    stimuli = domain.candidates(settings, rng, 2 * n_trials)
+    stimuli = domain.candidates(settings, rng, n_seen + n_settling)
     order = rng.permutation(len(stimuli))
-    return stimuli.take(order[: len(order) // 2]), stimuli.take(order[len(order) // 2 :])
+    n_first = len(order) * n_seen // (n_seen + n_settling)
+    return stimuli.take(order[:n_first]), stimuli.take(order[n_first:])
 
 
 def _blocks(
@@ -239,7 +259,7 @@ def _blocks(
     own_rows = [np.arange(n_rows)] * n_blocks if walks else np.array_split(rng.permutation(n_rows), n_blocks)
     whole = trials.pooled
     own_people = [np.arange(n_people)] * n_blocks if whole else np.array_split(rng.permutation(n_people), n_blocks)
-    found = []
+    found: list[tuple[Trials, Trials, tuple[str, ...], tuple[str, ...]]] = []
     for number, (rows, people) in enumerate(zip(own_rows, own_people, strict=True)):
         halves = []
         for half in (0, 1):

@@ -32,7 +32,7 @@ from judges.anchor import Access, AnchorItem, AnchorSet, check_disjoint, split  
 from judges.answer import ask  # noqa: E402
 from judges.bias import bias_report  # noqa: E402
 from judges.feature import FEATURES  # noqa: E402
-from judges.gate import CERTIFIED, Pair, decide, refusal_of, register  # noqa: E402
+from judges.gate import CERTIFIED, challenge  # noqa: E402
 from judges.ground_truth import archived_items, simulated_items  # noqa: E402
 from judges.judge import Judge  # noqa: E402
 from judges.ledger import Spending  # noqa: E402
@@ -122,19 +122,12 @@ def judge_all(items: list[AnchorItem]) -> dict[str, Any]:
         "program": ProgramJudge(best),
     }
     incumbent, challenger = ParsimonyJudge(), judges["program"]
-    asked = anchor.submissions("confirm")
-    pair = Pair(ask(incumbent, asked), ask(challenger, asked))
     decisions = []
     ledger: Any = Spending()
     for test, floor in (("exact", 0.02), ("loss", 0.002)):
         settings = CERTIFIED.model_copy(update={"test": test, "floor": floor, "strata": ("origin",)})
-        registration = register(
-            settings, pair, slot="program", epoch=0, anchor=anchor.digest_of("confirm"), ledger=ledger, seed=SEED
-        )
-        labels: tuple[AnchorItem, ...] = ()
-        if not refusal_of(registration):
-            labels, access = access.read(anchor, "confirm", "gate", [incumbent.digest, challenger.digest])
-        decided, ledger = decide(registration, pair, labels, ledger)
+        found = challenge(settings, incumbent, challenger, anchor, access, ledger, slot="program", epoch=0, seed=SEED)
+        access, ledger, decided = found.access, found.ledger, found.decided
         decisions.append({"test": test, **decided.model_dump(mode="json")})
     vault, access = access.read(anchor, "vault", "report", [judge.digest for judge in judges.values()])
     return {

@@ -35,10 +35,10 @@ from scipy.optimize import brentq  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.anchor import AnchorItem, split  # noqa: E402
-from judges.answer import Answers, ask  # noqa: E402
+from judges.anchor import Access, AnchorItem, split  # noqa: E402
+from judges.answer import ask  # noqa: E402
 from judges.bias import bias_report  # noqa: E402
-from judges.gate import CERTIFIED, Pair, decide, refusal_of, register  # noqa: E402
+from judges.gate import CERTIFIED, challenge  # noqa: E402
 from judges.hard_case import trap  # noqa: E402
 from judges.judge import Submission  # noqa: E402
 from judges.ledger import Ledger, Spending  # noqa: E402
@@ -194,28 +194,23 @@ def ours(
     """Two-class traps in dev, breeding, the gate."""
     anchor, current, replaced, verdicts = split(anchor_items, seed), first, 0, []
     ledger: Ledger = Spending()
-    confirm = anchor.parts["confirm"]
+    access = Access()
     for epoch, settled in enumerate(epochs):
         judge = ProgramJudge(current)
         anchor = trap(anchor, ask(judge, [item.submission for item in settled]), settled)
         rng = np.random.default_rng([seed, epoch])
         challenger = breed(current, arrays(list(anchor.dev)), rng, n_generations=4, n_children=8)[0]
-        pair = Pair(*(answer(program, list(confirm)) for program in (current, challenger)))
-        if pair.incumbent.judge == pair.challenger.judge:
+        if ProgramJudge(challenger).digest == judge.digest:
             verdicts.append("same")
             continue
-        registration = register(
-            SETTINGS, pair, slot="program", epoch=epoch, anchor=anchor.digest_of("confirm"), ledger=ledger, seed=seed
+        found = challenge(
+            SETTINGS, judge, ProgramJudge(challenger), anchor, access, ledger, slot="program", epoch=epoch, seed=seed
         )
-        decided, ledger = decide(registration, pair, () if refusal_of(registration) else confirm, ledger)
+        access, ledger, decided = found.access, found.ledger, found.decided
         verdicts.append(decided.verdict)
         if decided.verdict == "replace":
             current, replaced = challenger, replaced + 1
     return current, replaced, verdicts
-
-
-def answer(program: Program, found: list[AnchorItem]) -> Answers:
-    return ask(ProgramJudge(program), [item.submission for item in found])
 
 
 def measure(program: Program, first: Program, world: World, seed: int) -> dict[str, float]:

@@ -32,9 +32,9 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.anchor import AnchorItem, split  # noqa: E402
+from judges.anchor import Access, AnchorItem, split  # noqa: E402
 from judges.answer import ask  # noqa: E402
-from judges.gate import CERTIFIED, Pair, decide, refusal_of, register  # noqa: E402
+from judges.gate import CERTIFIED, challenge  # noqa: E402
 from judges.hard_case import trap  # noqa: E402
 from judges.judge import Submission  # noqa: E402
 from judges.ledger import Ledger, Spending  # noqa: E402
@@ -129,6 +129,7 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
     anchor = split(items(values, labels, f"{seed} anchor"), seed)
     writers, current, seat, seats = Writers(rng), FIRST, 0, [digest_of(FIRST.to_json())]
     ledger: Ledger = Spending()
+    access = Access()
     traps: list[tuple[int, np.ndarray]] = []
     quality, accepted = [], []
     for epoch in range(N_EPOCHS):
@@ -154,15 +155,20 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
             anchor = trap(anchor, ask(ProgramJudge(current), [item.submission for item in settled]), settled)
             table = labelled([item.submission for item in anchor.dev], [item.label for item in anchor.dev], FEATURES)
             challenger = breed(current, table, np.random.default_rng([seed, epoch]), n_generations=3, n_children=8)[0]
-            asked = anchor.submissions("confirm")
-            pair = Pair(ask(ProgramJudge(current), asked), ask(ProgramJudge(challenger), asked))
-            if pair.incumbent.judge != pair.challenger.judge:
-                registration = register(
-                    SETTINGS, pair, slot="p", epoch=epoch, anchor=anchor.digest_of("confirm"), ledger=ledger, seed=seed
+            if ProgramJudge(challenger).digest != ProgramJudge(current).digest:
+                tested = challenge(
+                    SETTINGS,
+                    ProgramJudge(current),
+                    ProgramJudge(challenger),
+                    anchor,
+                    access,
+                    ledger,
+                    slot="p",
+                    epoch=epoch,
+                    seed=seed,
                 )
-                confirm = () if refusal_of(registration) else anchor.parts["confirm"]
-                decided, ledger = decide(registration, pair, confirm, ledger)
-                chosen = challenger if decided.verdict == "replace" else current
+                access, ledger = tested.access, tested.ledger
+                chosen = challenger if tested.decided.verdict == "replace" else current
         if chosen is not current:
             current, seat = chosen, seat + 1
             seats.append(digest_of(current.to_json()))

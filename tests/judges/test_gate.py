@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from judges.anchor import Access, split
 from judges.answer import Answers
 from judges.errors import GateError, LedgerError, ReplayError
 from judges.gate import (
@@ -12,6 +13,7 @@ from judges.gate import (
     GateRegistered,
     Pair,
     brier_gains,
+    challenge,
     decide,
     refold,
     refusal_of,
@@ -20,7 +22,7 @@ from judges.gate import (
 )
 from judges.ledger import FalseDiscovery, Spending
 from judges.paired import exact_p, fewest_wins, most_lost
-from tests.judges.support import answers, item
+from tests.judges.support import Scripted, answers, item
 from traces.digest import digest_of
 from traces.record import body_of, parse_record
 
@@ -192,6 +194,26 @@ def test_an_emptied_ledger_refuses_a_test():
     registration = put()
     with pytest.raises(LedgerError, match="is left after 1 tests"):
         decide(registration, pair(), ITEMS, Spending().debit(0.049, replaced=False))
+
+
+def test_a_whole_challenge_leaves_records_and_reads_labels_only_where_it_decides():
+    anchor = split(ITEMS, seed=1)
+    good = {one.submission.candidate for one in ITEMS if one.label}
+
+    def knowing(share):
+        sure = {one.submission.candidate for one in ITEMS[: int(share * len(ITEMS))]}
+        return lambda what: 0.8 if (what.candidate in good) == (what.candidate in sure) else 0.2
+
+    incumbent, challenger = (Scripted(knowing(share), version=str(share)) for share in (0.6, 0.9))
+    settings = CERTIFIED.model_copy(update={"target": 0.2})
+    found = challenge(settings, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1)
+    assert found.decided.verdict == "replace"
+    assert [record.part for record in found.access.exposed] == ["confirm"]
+    assert found.access.exposed[0].judges == (incumbent.digest, challenger.digest)
+    weak = settings.model_copy(update={"target": 0.01})
+    refused = challenge(weak, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1)
+    assert refused.decided.verdict == "underpowered"
+    assert (refused.access, refused.ledger) == (Access(), Spending())
 
 
 def test_the_working_tier_spends_nothing_and_is_never_underpowered():
