@@ -133,7 +133,7 @@ def main() -> None:
         "vllm": version,
         "runtime": profile.runtime,
         "model": profile.asked_name,
-        "weights": "random" if not given.profile or profile.weights == "dummy" else "as published",
+        "weights": profile.weights if given.profile else "random",
         "max_requests": profile.max_requests,
         "levels": levels,
         "not_measured": "on a GPU: speed, accepted drafts, cost of an accepted theory; commands: docs/serving.md"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
 from language_models.rehearsal.serve import free_port
@@ -37,9 +40,21 @@ def vllm_launch(tmp_path_factory: pytest.TempPathFactory) -> Launch:
     return launch_tiny(tmp_path_factory.mktemp("tiny"))
 
 
+@dataclass(frozen=True)
+class Address:
+    """Where a vLLM is that runs already."""
+
+    base_url: str
+    model: str
+
+
 @pytest.fixture(scope="session")
-def vllm_server(vllm_launch: Launch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launch]:
-    """One real vLLM for all tests; its launch has ``.base_url`` and ``.model``."""
-    log = tmp_path_factory.mktemp("log") / "vllm.log"
-    with served(vllm_launch, log):
-        yield vllm_launch
+def vllm_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launch | Address]:
+    """One real vLLM for all tests: the one at ``LAKATOS_VLLM`` (up to and with /v1), or one that is started."""
+    if there := os.environ.get("LAKATOS_VLLM"):
+        offered = httpx.get(f"{there}/models", trust_env=False).json()["data"]
+        yield Address(there, offered[0]["id"])
+        return
+    launch: Launch = request.getfixturevalue("vllm_launch")
+    with served(launch, tmp_path_factory.mktemp("log") / "vllm.log"):
+        yield launch

@@ -38,6 +38,7 @@ def called(name: str, arguments: str) -> Completion:
     ("completion", "state"),
     [
         (said(GOOD), "works"),
+        (said(GOOD.replace("fits", "fi\x07ts")), "works"),
         (said("Rain falls."), "fails"),
         (said(GOOD.replace("first", "third")), "fails"),
         (said(GOOD[:20], "length"), "partly"),
