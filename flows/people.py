@@ -273,8 +273,9 @@ def expire(folder: Path, now: datetime | None = None) -> dict[str, tuple[str, ..
     due = holdings(folder, now).due
     for person in due.get("answers", ()):
         withdraw(folder, person, "was forgotten at the end of the retention limit")
+    apart = {item.person for item in _withheld(folder)}
     for person in due.get("identifiers", ()):
-        _forget(folder, person, keep_place=True)
+        _forget(folder, person, keep_place=person not in apart)  # answers kept apart never count
         with Trace.open(folder, RECORD_TYPES) as trace:
             untaken = {batch.digest for batch in trace.inbox.pending()}
             for batch, answers in _batches(trace):

@@ -24,7 +24,7 @@ from experiments.participants.prolific.client import StudySeen
 from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
 from experiments.participants.prolific.plan import make_plan, parse_settings
 from experiments.participants.table import put_answers
-from experiments.participants.web.store import KEY_FILE, Identifiers, NoPlaceError, Store, collection_key
+from experiments.participants.web.store import KEY_FILE, Identifiers, NoPlaceError, Service, Store, collection_key
 from experiments.participants.web.study import plan_of
 from experiments.participants.web.texts import consent_digest
 from experiments.participants.web.view import consent_of
@@ -628,6 +628,7 @@ def test_people_who_are_excluded_are_replaced_up_to_the_preregistered_number_wit
         assert canonical_digest(trace.journal.events()) == form
 
 
+@pytest.mark.long
 def test_replacement_ends_at_its_number_and_nobody_is_replaced_without_one(tmp_path: Path) -> None:
     for most in (0, 2):
         folder = tmp_path / str(most)
@@ -687,7 +688,7 @@ def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_resea
     assert findings(folder)["people"] is False
 
 
-@pytest.mark.parametrize(("partial", "n_people"), [("exclude", 4), ("keep", 5)])
+@pytest.mark.parametrize(("partial", "n_people"), [pytest.param("exclude", 4, marks=pytest.mark.long), ("keep", 5)])
 def test_answers_that_people_left_when_they_stopped_count_only_as_preregistered(
     tmp_path: Path, partial: str, n_people: int
 ) -> None:
@@ -725,3 +726,20 @@ def test_a_collection_that_ends_early_is_not_finished_while_its_study_could_let_
         for item in path.iterdir():
             if item.suffix == ".sqlite" or path != folder:
                 assert stat.S_IMODE(item.stat().st_mode) & 0o077 == 0, item
+
+
+def test_answers_kept_apart_are_listed_and_forgotten_with_the_identifiers(tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    run_study(small_study(**{**ON_THE_PAGE, "privacy": {"identifiers_days": 10}}), folder, n_workers=1)
+    store = Store(folder)
+    store.recruit_through("1.1", "prolific", Service("the-study", {"completed": "CODE"}, ""))
+    store.shut()
+    take_part(folder, ["anna", "ben"])
+    (held,) = holdings(folder).experiments
+    assert (held.n_apart, held.n_waiting) == (2, 0)
+    assert not holdings(folder).due
+    later = datetime.now(UTC) + timedelta(days=11)
+    assert len(expire(folder, later)["identifiers"]) == 2
+    store = Store(folder)
+    assert (store.people(), store.wanted("1.1")) == (set(), 4)
+    store.shut()
