@@ -294,21 +294,21 @@ def main() -> None:
     table: list[dict[str, Any]] = before["table"]
     for n_anchor in chosen.anchors:
         for world in WORLDS:
-            begun = time.perf_counter()
             done = {(row["world"], row["n_anchor"], row["seed"]) for row in rows}
             missing = [seed for seed in range(chosen.seeds) if (world.name, n_anchor, seed) not in done]
             for seed in missing:
+                begun = time.perf_counter()
                 rows += cell(world, seed, n_anchor)
-            if not missing:
-                continue
-            seconds[f"{world.name}, {n_anchor}"] = round(time.perf_counter() - begun, 1)
-            groups: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
-            for row in rows:
-                groups.setdefault((row["world"], row["n_anchor"], row["rule"]), []).append(row)
-            table = list(map(summary, groups.values()))
-            result = {**provenance(), "seconds": seconds, "table": table, "rows": rows}
-            chosen.out.parent.mkdir(parents=True, exist_ok=True)
-            chosen.out.write_text(json.dumps(result, indent=1) + "\n")
+                name = f"{world.name}, {n_anchor}"
+                seconds[name] = round(seconds.get(name, 0.0) + time.perf_counter() - begun, 1)
+                if seed % 5 == 4 or seed == missing[-1]:
+                    groups: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
+                    for row in rows:
+                        groups.setdefault((row["world"], row["n_anchor"], row["rule"]), []).append(row)
+                    table = [summary(own) for own in groups.values() if len(own) > 1]
+                    result = {**provenance(), "seconds": seconds, "table": table, "rows": rows}
+                    chosen.out.parent.mkdir(parents=True, exist_ok=True)
+                    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     for line in table:
         print(
             f"{line['world']:10s} {line['n_anchor']:5d} {line['rule']:28s} ratio {line['ratio']:.2f}  within "

@@ -1,6 +1,6 @@
 """What erasure is for: whether scores follow true quality once a judge was displaced.
 
-    python benchmarks/judges/erasure.py      # about five minutes; benchmarks/results/judges/erasure.json
+    python benchmarks/judges/erasure.py      # resumes where it stopped; benchmarks/results/judges/erasure.json
 
 *Direct*: 60 theories with independent quality and gloss have 100 verdicts each of a lenient judge that likes gloss. A
 strict judge takes its seat and gives 5 to 100 new ones. Without erasure (naive) all verdicts are pooled; the published
@@ -50,9 +50,8 @@ REFERENCE = {
 }
 
 
-def event(name: object, inputs: list[str], kind: str = "measured", **body: Any) -> Event:
-    digest = digest_of(name)
-    return Event(0, "", kind, digest, str(name), {}, 1, tuple(inputs), body, digest, "", digest)
+def event(digest: str, inputs: list[str], kind: str = "measured", **body: Any) -> Event:
+    return Event(0, "", kind, digest, kind, {}, 1, tuple(inputs), body, digest, "", digest)
 
 
 class World:
@@ -63,8 +62,8 @@ class World:
         self.quality, self.gloss = self.rng.normal(size=(2, N_THEORIES))
         self.old, self.new, self.memory = (digest_of([seed, name]) for name in ("old seat", "new seat", "memory"))
         self.seed, self.count = seed, 0
-        self.validity = Validity([event([seed, "old seat"], []), event([seed, "new seat"], [])])
-        self.validity.add(event([seed, "memory"], [self.old]))
+        self.validity = Validity([event(self.old, []), event(self.new, []), event(self.memory, [self.old])])
+        self.subjects = [digest_of([seed, "theory", theory]) for theory in range(N_THEORIES)]
         self.scores = Measurements(self.validity)
         self.rows: list[tuple[int, float, str, bool, str]] = []
         """Theory, value, seat, whether the memory was read, and the record's digest."""
@@ -76,25 +75,25 @@ class World:
         p = expit(constant + quality * self.quality[theory] + gloss * self.gloss[theory])
         value = float(self.rng.random() < p)
         self.count += 1
-        record = event([self.seed, self.count], [seat, self.memory] if read_memory else [seat])
-        self.validity.add(record)
-        subject = digest_of([self.seed, "theory", theory])
+        digest = f"{self.count:064x}"
+        self.validity.add(event(digest, [seat, self.memory] if read_memory else [seat]))
+        subject = self.subjects[theory]
         item = Measured(subject=subject, task="accept", seat=seat, epoch=epoch, sample=self.count, value=value)
-        self.scores.add(record.record_digest, item, epoch)
-        self.rows.append((theory, value, seat, read_memory, record.record_digest))
+        self.scores.add(digest, item, epoch)
+        self.rows.append((theory, value, seat, read_memory, digest))
 
     def commit(self) -> int:
         """Displace the old judge; the number of records that no longer hold."""
         reason = {"reason": "displaced", ERASES: [self.old]}
-        self.validity.add(event([self.seed, "commit"], [], "epoch_committed", **reason))
+        self.validity.add(event(digest_of([self.seed, "commit"]), [], "epoch_committed", **reason))
         return sum(not self.validity.valid(row[-1]) for row in self.rows)
 
-    def means(self, keep: str) -> np.ndarray:
+    def means(self, keep: str, *, absorbed: bool = True) -> np.ndarray:
         """Mean verdict of each theory under one way to erase; even odds where nothing is left."""
         if keep == "transitive":
-            found = [self.scores.mean(digest_of([self.seed, "theory", theory])) for theory in range(N_THEORIES)]
+            found = [self.scores.mean(subject) for subject in self.subjects]
             return np.array([0.5 if value is None else value for value in found])
-        kept = [row for row in self.rows if keep == "all" or row[2] == self.new]
+        kept = [row for row in self.rows if (keep == "all" or row[2] == self.new) and (absorbed or not row[3])]
         totals, counts = np.zeros((2, N_THEORIES))
         np.add.at(totals, [row[0] for row in kept], [row[1] for row in kept])
         np.add.at(counts, [row[0] for row in kept], 1)
@@ -116,7 +115,7 @@ def measures(world: World, means: np.ndarray, before: np.ndarray) -> dict[str, f
     }
 
 
-def arms(seed: int, *, absorbed: float) -> list[dict[str, Any]]:
+def arms(seed: int) -> list[dict[str, Any]]:
     """All arms of one world after each number of new verdicts per theory."""
     world = World(seed)
     for theory in range(N_THEORIES):
@@ -125,19 +124,20 @@ def arms(seed: int, *, absorbed: float) -> list[dict[str, Any]]:
     before = world.means("all")
     n_erased = world.commit()
     found, given = [], 0
+    ways = {"naive: no erasure": "all", "published: by judge": "judge", "ours: transitive": "transitive"}
     for n_new in NEW:
         for _ in range(n_new - given):
             for theory in range(N_THEORIES):
-                if world.rng.random() < absorbed:
+                if world.rng.random() < ABSORBED:
+                    # Never holds, as the memory rests on the old judge; asked again without it.
                     world.judge(theory, world.new, 1, read_memory=True)
-                    # Erased at once, as it rests on the old judge; asked again without the memory.
                 world.judge(theory, world.new, 1)
         given = n_new
-        ways = {"naive: no erasure": "all", "published: by judge": "judge", "ours: transitive": "transitive"}
-        scores = {name: world.means(keep) for name, keep in ways.items()}
-        scores["oracle"] = expit(STRICT[0] + STRICT[1] * world.quality)
-        common = {"seed": seed, "n_new": n_new, "erased": n_erased}
-        found += [{**common, "arm": name, **measures(world, means, before)} for name, means in scores.items()]
+        for part in ("direct", "transitive"):
+            common = {"part": part, "seed": seed, "n_new": n_new, "erased": n_erased}
+            scores = {name: world.means(keep, absorbed=part == "transitive") for name, keep in ways.items()}
+            scores["oracle"] = expit(STRICT[0] + STRICT[1] * world.quality)
+            found += [{**common, "arm": name, **measures(world, means, before)} for name, means in scores.items()]
     return found
 
 
@@ -167,18 +167,27 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=200)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    begun = time.perf_counter()
-    result: dict[str, Any] = {**provenance(), "reference": REFERENCE}
-    for part, absorbed in (("direct", 0.0), ("transitive", ABSORBED)):
-        rows = table([row for seed in range(chosen.seeds) for row in arms(seed, absorbed=absorbed)])
-        result[part] = rows
+    stored = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": 0.0}
+    rows: list[dict[str, Any]] = stored["rows"]
+    begun, done = time.perf_counter(), {row["seed"] for row in rows}
+    missing = [seed for seed in range(chosen.seeds) if seed not in done]
+    for seed in missing:
+        rows += [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in arms(seed)]
+        if seed % 10 == 9 or seed == missing[-1]:
+            result: dict[str, Any] = {
+                **provenance(),
+                "seconds": round(stored["seconds"] + time.perf_counter() - begun, 1),
+                "reference": REFERENCE,
+                **{part: table([row for row in rows if row["part"] == part]) for part in ("direct", "transitive")},
+                "rows": rows,
+            }
+            chosen.out.parent.mkdir(parents=True, exist_ok=True)
+            chosen.out.write_text(json.dumps(result) + "\n")
+    for part in ("direct", "transitive"):
         print(part, "correlation with quality | gloss | before | top five accepted by the strict judge")
-        for row in rows:
+        for row in table([row for row in rows if row["part"] == part]):
             shown = " ".join(f"{row[name]['mean']:6.3f}" for name in MEASURES)
             print(f"  {row['n_new']:4d} {row['arm']:22s} {shown}")
-    result["seconds"] = round(time.perf_counter() - begun, 1)
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

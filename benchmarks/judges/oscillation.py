@@ -201,10 +201,10 @@ def main() -> None:
     for rule, erases in ARMS:
         done = {row["seed"] for row in rows if (row["rule"], row["erases"]) == (rule, erases)}
         missing = [seed for seed in range(chosen.seeds) if seed not in done]
-        rows += [cell(rule, erases, seed) for seed in missing]
-        if missing:
-            seconds = before["seconds"] + time.perf_counter() - begun
-            write(chosen.out, rows, seconds)
+        for seed in missing:
+            rows.append(cell(rule, erases, seed))
+            if seed % 10 == 9 or seed == missing[-1]:
+                write(chosen.out, rows, before["seconds"] + time.perf_counter() - begun)
     for line in table(rows):
         shown = "  ".join(f"{name} {line[name]['mean']:.2f}" for name in MEASURES)
         print(f"{line['rule']:16s} erasure {'on ' if line['erases'] else 'off'}  {shown}  {line['quality_by_epoch']}")
