@@ -122,6 +122,10 @@ class AdditiveSearch:
         """``(n_cells,)`` probability of the second option."""
         return (1 - fitted.lapse) * expit(evidence(fitted, values, gates)) + 0.5 * fitted.lapse
 
+    def price(self, fitted: Additive) -> float:
+        """Code length of a sum's terms, nats."""
+        return sum(self._code_length(term) for term in fitted.terms)
+
     def _result(self, now: _Sum) -> Additive:
         weights, columns = now.weights, now.columns
         p, slope = self._response(weights @ columns)
@@ -166,8 +170,10 @@ class AdditiveSearch:
         return np.asarray(column if term.gate < 0 else column * self.open[term.gate])
 
     def _price(self, term: Weighed) -> float:
-        price = self.leads.items[term.lead].price
-        return price + (self.gates.items[term.gate].price if term.gate >= 0 else 0.0) + self.parameter
+        return self._code_length(term) + self.parameter
+
+    def _code_length(self, term: Weighed) -> float:
+        return self.leads.items[term.lead].price + (self.gates.items[term.gate].price if term.gate >= 0 else 0.0)
 
     def _response(self, log_odds: Array) -> tuple[Array, Array]:
         plain = expit(log_odds)

@@ -1,73 +1,232 @@
-"""Scores made of others, as far as they promise to explain something.
+"""Scores and gates made of others, as far as they promise to explain something.
 
-Two scores are weighed against each other, or an option is worth one number where it has some property and another
-where it has not. All of these are thousands; those are kept that are best followed by everybody, by single people, or
-where some gate is open or closed.
+Two scores are weighed against each other, an option is worth one number where it has some property and another where
+it has not, and all that the language of expressions (`theories.induction.expression`) can say in two steps. All of
+these are hundreds of thousands; those are kept that are best followed by everybody, by single people, or within some
+region of trials: where a gate is open or closed, or where a score that people follow does not decide.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.induction.library import Score
-from theories.induction.terms import Answers, Terms, side
-from theories.induction.tree import log_likelihood
+from theories.induction import expression
+from theories.induction.expression import Pool
+from theories.induction.library import Score, values_of_all
+from theories.induction.terms import (
+    Answers,
+    Quantity,
+    Terms,
+    above,
+    as_code_lengths,
+    quantities_of,
+    roundest,
+    side,
+    without_twins,
+)
 
 Array = NDArray[Any]
 WEIGHTS = (0.1, 0.15, 0.2, 0.25, 1 / 3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
+CHOICE_OF_WEIGHT = float(np.log(2 * len(WEIGHTS))) + expression.STEP
 N_OVERALL = 24
 N_REGION = 3
 N_PERSON = 2
+N_FAVOURED = 12
+"""Numbers that are combined with more others than the cheapest are."""
+N_GUIDES = 60
+"""Leads by which new gates are judged."""
+N_GATES = 160
 PRICE = 1.5
-"""Nats for the weight, or for the condition's place, beyond what the scores cost."""
+"""Nats for a condition's place, beyond what the scores cost."""
+CLOSE = 1e-4
+BLOCK = 20_000
+"""Expressions looked at together, for want of memory."""
 
 
-def with_combinations(answers: Answers, divisions: Terms) -> Answers:
+@dataclass(frozen=True)
+class Atoms:
+    """Numbers, each different, of which expressions are made."""
+
+    scores: tuple[Score, ...]
+    values: Array
+    """``(n, n_trials, 2)``."""
+    n_known: int
+    """Those in the vocabulary, which come first."""
+
+    @property
+    def prices(self) -> Array:
+        """``(n,)`` nats."""
+        return np.array([score.price for score in self.scores])
+
+
+def atoms_of(answers: Answers) -> Atoms:
+    """The vocabulary's scores and what lists are reduced to."""
+    words = answers.vocabulary
+    lists = list(expression.lists(answers.domain, words.n_cues, words.levels))
+    known = {score.code for score in words.scores}
+    more = [score for score in expression.numbers(lists, words.levels) if score.code not in known]
+    found = answers.scores
+    if more:
+        new = values_of_all(words, [score.code for score in more], answers.stimuli)
+        more = [replace(item, price=item.price + expression.STEP) for item in as_code_lengths(more, new)]
+        found = np.concatenate([found, new])
+    scores = (*words.scores, *more)
+    kept = without_twins(found, np.array([score.price for score in scores]))
+    n_known = int((kept < len(words.scores)).sum())
+    return Atoms(tuple(scores[place] for place in kept), found[kept], n_known)
+
+
+def with_combinations(answers: Answers, divisions: Terms, regions: Array | None = None) -> Answers:
     """The answers with scores made of others, the promising ones, in their vocabulary.
 
     Args:
         answers: All.
         divisions: Gates by whose sides promise is judged, besides everybody and every person.
+        regions: ``(n, n_trials)`` more of them.
     """
-    made = (_weighed(answers), _conditional(answers))
-    scores = [score for own, _, _ in made for score in own]
+    tables = _tables(answers, divisions, regions)
+    atoms = atoms_of(answers)
+    plain = expression.Pool(
+        atoms.values.astype(np.float32), atoms.prices, np.arange(len(atoms.scores)), lambda place: atoms.scores[place]
+    )
+    overall, best = _promise(plain, tables)
+    favoured = np.array(sorted(best, key=lambda place: -overall[place])[:N_FAVOURED], dtype=np.intp)
+    pools: list[Pool] = [plain, _weighed(answers), _conditional(answers)]
+    pools.append(expression.compared(atoms.scores, atoms.values))
+    pairs = expression.cheapest_pairs(atoms.prices, favoured)
+    size = max(BLOCK // len(expression.COMBINED), 1)
+    pools += [
+        expression.paired(atoms.scores, atoms.values, pairs[start : start + size])
+        for start in range(0, len(pairs), size)
+    ]
+    words = answers.vocabulary
+    known = {score.code for score in words.scores}
+    scores: list[Score] = []
+    found: list[Array] = []
+    for pool in pools:
+        if not len(pool):
+            continue
+        for place in sorted(_promise(pool, tables)[1]):
+            score = pool.write(place)
+            if score.code not in known:
+                known.add(score.code)
+                scores.append(score)
+                found.append(pool.values[place])
     if not scores:
         return answers
-    numbers = np.cumsum([0, *(pairs.max(initial=-1) + 1 for _, pairs, _ in made)])
-    pairs = np.concatenate([own + first for (_, own, _), first in zip(made, numbers, strict=False)])
-    found = np.concatenate([own for _, _, own in made])
-    signed = side(found[..., 1] - found[..., 0]).astype(np.float32)
-    prices = np.array([score.price for score in scores])
-    counts = answers.counts.astype(np.float32)
-    regions = np.concatenate([np.ones((1, len(counts)), dtype=np.float32), divisions.values, 1 - divisions.values])
-    tables = [(regions[:1] * counts.T[:, None], N_OVERALL), (regions[1:] * counts.T[:, None], N_REGION)]
-    if answers.has_order:
-        own = np.zeros((2, int(answers.person.max()) + 1, len(counts)), dtype=np.float32)
-        np.add.at(own, (answers.response, answers.person, answers.trial), answers.count)
-        tables.append((own, N_PERSON))
-    chosen: set[int] = set()
-    for (a, b), most in tables:
-        net, used = (b - a) @ signed.T, (b + a) @ np.abs(signed).T
-        total = (b + a).sum(axis=1)[:, None]
-        score = log_likelihood(0.5 * (used + net), 0.5 * (used - net)) - (total - used) * np.log(2) - prices
-        for row in score:
-            chosen |= set(_best_of_pairs(row, pairs, most))
-    kept = sorted(chosen)
-    words = answers.vocabulary
     return replace(
         answers,
-        vocabulary=replace(words, scores=(*words.scores, *(scores[place] for place in kept))),
-        scores=np.concatenate([answers.scores, found[kept]]),
+        vocabulary=replace(words, scores=(*words.scores, *scores)),
+        scores=np.concatenate([answers.scores, np.array(found, dtype=np.float64)]),
     )
 
 
-def _weighed(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Array]:
-    """All weighed pairs, the number of each one's pair, and their values ``(n_made, n_trials, 2)``."""
+Table = tuple[Array, Array, int]
+"""Answers for the second option less those for the first, all, ``(n_regions, n_trials)`` each, and how many to keep."""
+
+
+def _tables(answers: Answers, divisions: Terms, regions: Array | None) -> list[Table]:
+    counts = answers.counts.astype(np.float32)
+    masks = [np.ones((1, len(counts)), dtype=np.float32), divisions.values, 1 - divisions.values]
+    if regions is not None:
+        masks.append(regions.astype(np.float32))
+    every = np.concatenate(masks)
+    net, total = counts[:, 1] - counts[:, 0], counts.sum(axis=1)
+    tables = [(every[:1] * net, every[:1] * total, N_OVERALL), (every[1:] * net, every[1:] * total, N_REGION)]
+    if answers.has_order:
+        own = np.zeros((2, int(answers.person.max()) + 1, len(counts)), dtype=np.float32)
+        np.add.at(own, (answers.response, answers.person, answers.trial), answers.count)
+        tables.append((own[1] - own[0], own[1] + own[0], N_PERSON))
+    return tables
+
+
+def _promise(pool: Pool, tables: Sequence[Table]) -> tuple[Array, set[int]]:
+    """How well each expression is followed by everybody, and the places of those that are best somewhere."""
+    signed = side(pool.values[..., 1] - pool.values[..., 0]).astype(np.float32)
+    decides = np.abs(signed)
+    prices = pool.prices.astype(np.float32)
+    chosen: set[int] = set()
+    overall = np.zeros(len(pool))
+    for number, (net, total, most) in enumerate(tables):
+        agreed, used = net @ signed.T, total @ decides.T
+        score = fast_likelihood(0.5 * (used + agreed), 0.5 * (used - agreed)) + used * np.float32(np.log(2)) - prices
+        if number == 0:
+            overall = score[0].astype(np.float64)
+        for row in score:
+            chosen |= set(_best_of_origins(row, pool.origin, most))
+    return overall, chosen
+
+
+def fast_likelihood(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`theories.induction.tree.log_likelihood` in single precision."""
+    first, second = np.maximum(first, np.float32(1e-6)), np.maximum(second, np.float32(1e-6))
+    total = first + second
+    return np.asarray(first * np.log(first / total) + second * np.log(second / total))
+
+
+def _best_of_origins(score: Array, origin: NDArray[np.intp], most: int) -> list[int]:
+    """The best expression of each of the ``most`` best origins."""
+    few = min(len(WEIGHTS) * most, len(score))
+    order = np.argpartition(-score, few - 1)[:few]
+    order = order[np.argsort(-score[order], kind="stable")]
+    _, first = np.unique(origin[order], return_index=True)
+    return [int(place) for place in order[np.sort(first)[:most]]]
+
+
+def more_gates(answers: Answers, atoms: Atoms, signed: Terms, guides: NDArray[np.intp]) -> Terms:
+    """Divisions by thresholds on numbers that the vocabulary's own gates leave out, as far as they promise anything.
+
+    Args:
+        answers: All.
+        atoms: Numbers to put thresholds on.
+        signed: Leads.
+        guides: Those of them by which a gate is judged: one is followed on each side of it.
+    """
+    quantities = list(quantities_of(zip(atoms.scores, atoms.values, strict=True)))
+    made: list[tuple[Quantity, float, float]] = []
+    columns: list[Array] = []
+    origin: list[int] = []
+    prices: list[float] = []
+    for number, quantity in enumerate(quantities):
+        found = np.unique(np.round(quantity.value, 6))
+        if len(found) < 2:
+            continue
+        cuts = np.flatnonzero(np.diff(found) > CLOSE * np.abs(found).max())  # closer ones cannot be told apart in text
+        if len(cuts) > expression.MOST_CONSTANTS:
+            cuts = np.unique(np.linspace(0, len(cuts) - 1, expression.MOST_CONSTANTS + 2)[1:-1].round().astype(int))
+        for cut in cuts:
+            made.append((quantity, float(found[cut]), float(found[cut + 1])))
+            columns.append(quantity.value > (found[cut] + found[cut + 1]) / 2)
+            origin.append(number)
+            prices.append(quantity.price + np.log(len(cuts)))
+    if not made:
+        return signed.take([])
+    masks = np.array(columns, dtype=np.float32)
+    counts = answers.counts.astype(np.float32)
+    leads = signed.values[guides]
+    net, total = counts[:, 1] - counts[:, 0], counts.sum(axis=1)
+    followed = []
+    whole = ((leads * net).sum(axis=1), (np.abs(leads) * total).sum(axis=1))
+    inside = ((masks * net) @ leads.T, (masks * total) @ np.abs(leads).T)
+    for agreed, used in (inside, (whole[0] - inside[0], whole[1] - inside[1])):
+        explained = fast_likelihood(0.5 * (used + agreed), 0.5 * (used - agreed)) + used * np.float32(np.log(2))
+        followed.append((explained - signed.prices[guides].astype(np.float32)).max(axis=1))
+    score = followed[0] + followed[1] - np.array(prices, dtype=np.float32)
+    order = np.argsort(-score, kind="stable")
+    _, first = np.unique(np.array(origin)[order], return_index=True)
+    kept = order[np.sort(first)[:N_GATES]]
+    items = tuple(above(made[place][0], roundest(*made[place][1:]), prices[place]) for place in kept)
+    return Terms(items, masks[kept])
+
+
+def _weighed(answers: Answers) -> Pool:
+    """All weighed pairs of basic scores."""
     rows = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic and "xp.arange" not in score.code]
     spreads = {row: float(np.std(answers.scores[row, :, 1] - answers.scores[row, :, 0])) for row in rows}
     scores: list[Score] = []
@@ -82,14 +241,14 @@ def _weighed(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Array]:
             times = f"{abs(weight):g} * " if abs(weight) != 1 else ""
             words = f"{first.words}, {verb} {abs(weight):g} times the {second.words}"
             code = f"({first.code}) {sign} {times}({second.code})"
-            scores.append(Score(code, words, first.price + second.price + PRICE))
+            scores.append(Score(code, words, first.price + second.price + CHOICE_OF_WEIGHT))
             pairs.append(2 * number + int(weight > 0))
             found.append(answers.scores[i] + weight * answers.scores[j])
-    return scores, np.array(pairs, dtype=np.intp), np.array(found).reshape(-1, *answers.scores.shape[1:])
+    return _pool(answers, scores, pairs, found)
 
 
-def _conditional(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Array]:
-    """As `_weighed`: one number where an option has a property, and another where it has not, by property."""
+def _conditional(answers: Answers) -> Pool:
+    """One number where an option has a property, and another where it has not, by property."""
     vocabulary = answers.vocabulary.scores
     worths = [row for row, score in enumerate(vocabulary) if score.is_worth]
     scores: list[Score] = []
@@ -106,11 +265,13 @@ def _conditional(answers: Answers) -> tuple[list[Score], NDArray[np.intp], Array
             scores.append(Score(code, words, first.price + second.price + condition.price + PRICE))
             pairs.append(row)
             found.append(np.where(holds, answers.scores[one], answers.scores[other]))
-    return scores, np.array(pairs, dtype=np.intp), np.array(found).reshape(-1, *answers.scores.shape[1:])
+    return _pool(answers, scores, pairs, found)
 
 
-def _best_of_pairs(score: Array, pairs: NDArray[np.intp], most: int) -> list[int]:
-    """The best weights of the ``most`` best pairs."""
-    order = np.argsort(-score, kind="stable")[: len(WEIGHTS) * most]
-    _, first = np.unique(pairs[order], return_index=True)
-    return [int(place) for place in order[np.sort(first)[:most]]]
+def _pool(answers: Answers, scores: list[Score], origin: list[int], found: list[Array]) -> Pool:
+    return Pool(
+        np.array(found).reshape(-1, *answers.scores.shape[1:]),
+        np.array([score.price for score in scores]),
+        np.array(origin, dtype=np.intp),
+        scores.__getitem__,
+    )

@@ -18,9 +18,11 @@ from scipy.special import betaln, logsumexp
 from experiments.task import Domain, Trials
 from theories.induction import additive, mixture, tree
 from theories.induction.additive import Additive, AdditiveSearch
-from theories.induction.combination import with_combinations
+from theories.induction.combination import N_GUIDES, atoms_of, more_gates, with_combinations
+from theories.induction.lessons import induce_lessons
 from theories.induction.mixture import Mixture, find_mixture
 from theories.induction.past import depends_on_past
+from theories.induction.population import lapses, sensitivities
 from theories.induction.source import (
     Spread,
     branches,
@@ -34,6 +36,7 @@ from theories.induction.terms import (
     Answers,
     Term,
     Terms,
+    distinct,
     finer,
     gates,
     leads,
@@ -42,12 +45,12 @@ from theories.induction.terms import (
     read_answers,
     signs,
 )
-from theories.induction.tree import Grown, TreeSearch, log_likelihood
+from theories.induction.tree import Grown, TreeSearch, log_likelihood, regions_of
 
 Array = NDArray[np.float64]
 N_FOLDS = 5
-PRICE = 1e-3
-"""Nats per choice that a term must be worth."""
+N_FOLDS_PAST = 3
+"""Where cells are single answers, which are many."""
 MOST_TERMS = 8
 LAPSES = (0.05, 0.1, 0.2)
 """Tried for sums, whose lapses bound how sure people can be."""
@@ -75,11 +78,13 @@ class Induced:
     n_terms: int
     kind: str
     claim: str
+    price: float
+    """Code length of its terms, nats per choice."""
 
     @property
     def criterion(self) -> float:
-        """Cross-validated score less the price of its size, nats per choice."""
-        return self.cross_validated - PRICE * self.n_terms
+        """Cross-validated score less the price, nats per choice."""
+        return self.cross_validated - self.price
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class Model:
     """``(n_kinds, n_cells)`` of the second option."""
     shares: Array
     """``(n_kinds,)`` of people."""
+    price: float
+    """Code length of its terms, nats."""
 
 
 Fit = Callable[[Array], dict[int, Model]]
@@ -114,38 +121,56 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
-        domain: Of the trials; with two options, and without feedback that changes what comes next.
+        domain: Of the trials; with two options, or with feedback that tells what each choice has brought.
         trials: All experiments, answers in the order of presentation.
         rng: Divides trials into folds.
         n_most: Theories returned, of different forms, best first.
 
     Returns:
-        Theories as text; empty where there are fewer than two distinct trials in every fold, or not two options.
+        Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
+        learning, more than one stage.
     """
-    if not trials or domain.sequential or any(item.n_options != 2 for item in trials):
+    if not trials or any(item.n_options != trials[0].n_options for item in trials):
+        return []
+    if domain.sequential:
+        return _lessons(domain, trials, rng)[:n_most]
+    if trials[0].n_options != 2:
         return []
     answers = read_answers(domain, trials)
     n_groups = int(answers.group.max()) + 1
     if n_groups < 2 * N_FOLDS:
         return []
-    fold = rng.permutation(np.arange(n_groups) % N_FOLDS)[answers.group]
+    place = rng.permutation(n_groups)[answers.group]
     first = sorted(trials[0].stimuli.arrays)[0]
     found = []
     for form in _forms(answers, first):
-        size, score = _best_size(form, answers, fold)
+        size, score = _best_size(form, answers, place)
         if size is None:
             continue
-        models = form.fit(_counts(answers, form.by_row, np.ones(len(fold), dtype=bool)))
+        models = form.fit(_counts(answers, form.by_row, np.ones(len(place), dtype=bool)))
         model = models.get(size) or models[max(models)]
         source, claim = form.write(model)
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
-        found.append(Induced(source, score, _error(answers, model, form.by_row), model.n_terms, form.kind, claim))
+        price = model.price / float(answers.count.sum())
+        found.append(
+            Induced(source, score, _error(answers, model, form.by_row), model.n_terms, form.kind, claim, price)
+        )
     found.sort(key=lambda item: -item.criterion)
     kinds: dict[str, Induced] = {}
     for item in found:
         kinds.setdefault(item.kind, item)
     return list(kinds.values())[:n_most]
+
+
+def _lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> list[Induced]:
+    if any(item.pooled or item.stimuli["stage"].any() for item in trials):
+        return []
+    found = [
+        Induced(item.source, item.cross_validated, item.error, item.n_terms, item.kind, item.claim, item.price)
+        for item in induce_lessons(domain, trials, rng)
+    ]
+    return sorted(found, key=lambda item: -item.criterion)
 
 
 def _forms(answers: Answers, first: str) -> list[Form]:
@@ -155,13 +180,19 @@ def _forms(answers: Answers, first: str) -> list[Form]:
     everybody = answers.counts
     search = TreeSearch(signed, divisions, everybody)
     grown = search.grow()
-    # A second look, closer: scores that weigh two others, and thresholds beside those that were found.
+    # A second look, closer: expressions that promise something in the regions of what was found, and thresholds beside.
     used = sorted({gate for item in grown.values() for gate in _gates_of(item.node)})
     promising = np.union1d(used, search.deeper[:N_REGIONS]).astype(np.intp)
-    answers = with_combinations(answers, divisions.take(promising))
+    places = [region for item in grown.values() for region in regions_of(item.node, signed.values, divisions.values)]
+    followed = search.followed(N_REGIONS)
+    undecided = signed.values[followed] == 0
+    regions = np.unique(np.concatenate([np.array(places), undecided[undecided.any(axis=1)]]), axis=0)
+    answers = with_combinations(answers, divisions.take(promising), regions)
     plain = leads(answers)
     signed = signs(plain)
     divisions = finer(answers, divisions.take(used)).joined(divisions)
+    guides = TreeSearch(signed, divisions, everybody).followed(N_GUIDES)
+    divisions = distinct(divisions.joined(more_gates(answers, atoms_of(answers), signed, guides)), is_signed=False)
     search = TreeSearch(signed, divisions, everybody)
     grown = search.grow()
     best = max(grown.values(), key=lambda item: item.score)
@@ -292,27 +323,32 @@ def _counts(answers: Answers, by_row: bool, used: NDArray[np.bool_]) -> Array:
     return table
 
 
-def _best_size(form: Form, answers: Answers, fold: NDArray[np.intp]) -> tuple[int | None, float]:
+def _best_size(form: Form, answers: Answers, place: NDArray[np.intp]) -> tuple[int | None, float]:
     """The size that predicts left-out trials best, its price considered, and its score in nats per choice."""
+    n_folds = N_FOLDS_PAST if form.by_row else N_FOLDS
+    fold = place % n_folds
     scores: dict[int, float] = {}
+    prices: dict[int, float] = {}
     fits = []
-    for left_out in range(N_FOLDS):
+    for left_out in range(n_folds):
         models = form.fit(_counts(answers, form.by_row, fold != left_out))
         fits.append((models, _counts(answers, form.by_row, fold == left_out)))
     sizes = sorted({size for models, _ in fits for size in models})
     trial = answers.trial if form.by_row else np.arange(len(fold))
     total = float(answers.count.sum())
     for size in sizes:
-        log_p = 0.0
+        log_p = price = 0.0
         for models, held_out in fits:
             if not models:
                 return None, 0.0
             fitting = [k for k in models if k <= size] or [min(models)]
-            log_p += _log_predictive(models[max(fitting)], held_out, trial)
-        scores[size] = log_p / total
+            model = models[max(fitting)]
+            log_p += _log_predictive(model, held_out, trial)
+            price += model.price / n_folds
+        scores[size], prices[size] = log_p / total, price / total
     if not scores:
         return None, 0.0
-    best = max(sizes, key=lambda size: scores[size] - PRICE * size)
+    best = max(sizes, key=lambda size: scores[size] - prices[size])
     return best, scores[best]
 
 
@@ -356,12 +392,22 @@ def _error(answers: Answers, model: Model, by_row: bool) -> float:
 
 
 def _tree_form(kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answers, first: str) -> Form:
+    def price_of(node: tree.Node) -> float:
+        used, divided = _leads_of(node), _gates_of(node)
+        return sum(lead.items[k].price for k in used) + sum(gate.items[k].price for k in divided)
+
     def fit(counts: Array) -> dict[int, Model]:
         # Single answers are many more cells, so fewer trees are kept on the way.
         width = {"beam": 2, "n_deeper": 30} if by_row else {}
         grown = TreeSearch(lead, gate, counts.sum(axis=0), **width).grow(MOST_TERMS_PAST if by_row else MOST_TERMS)
         return {
-            size: Model(item.node, size, tree.predict(item.node, lead.values, gate.values)[None], np.ones(1))
+            size: Model(
+                item.node,
+                size,
+                tree.predict(item.node, lead.values, gate.values)[None],
+                np.ones(1),
+                price_of(item.node),
+            )
             for size, item in grown.items()
             if size
         }
@@ -389,7 +435,11 @@ def _sum_forms(
             search = AdditiveSearch(lead, gate, counts.sum(axis=0), lapse)
             return {
                 len(item.terms): Model(
-                    item, len(item.terms), search.predict(item, lead.values, gate.values)[None], np.ones(1)
+                    item,
+                    len(item.terms),
+                    search.predict(item, lead.values, gate.values)[None],
+                    np.ones(1),
+                    search.price(item),
                 )
                 for item in search.path(most)
             }
@@ -410,7 +460,8 @@ def _mixture_form(lead: Terms, answers: Answers, first: str) -> Form:
     def fit(counts: Array) -> dict[int, Model]:
         found = find_mixture(lead, counts)
         p = mixture.predict(found, lead.values)
-        return {2: Model(found, 2, p, np.array([found.share, 1 - found.share]))}
+        price = sum(lead.items[kind.lead].price for kind in found.kinds)
+        return {2: Model(found, 2, p, np.array([found.share, 1 - found.share]), price)}
 
     def write(model: Model) -> tuple[str, str]:
         found = model.form
@@ -428,32 +479,16 @@ def _by_rows(answers: Answers, cells: Array, by_row: bool) -> Array:
 
 
 def _lapses(answers: Answers, p: Array, pooled: float) -> Spread:
-    """How people's lapses are distributed about rule ``p``, ``(n_rows,)``."""
-    grid = np.linspace(0, 1, 101)
+    """Of people about rule ``p``, ``(n_rows,)``."""
+    if not answers.has_order:
+        return Spread(pooled, 0.005)
     right = np.where(answers.response == 1, p, 1 - p)
-    log_p = np.log(np.maximum((1 - grid)[:, None] * right + 0.5 * grid[:, None], 1e-3)) * answers.count
-    return _population(answers, log_p, grid, pooled, 0.005, 0.2)
+    return lapses(right, 0.5, answers.person, answers.count, pooled)
 
 
 def _sensitivities(answers: Answers, log_odds: Array, lapse: float) -> Spread:
-    """How factors on everybody's log odds are distributed, on the logarithmic scale."""
-    grid = np.linspace(-2, 2, 41)
-    signed = np.where(answers.response == 1, log_odds, -log_odds)
-    right = 1 / (1 + np.exp(-np.clip(np.exp(grid)[:, None] * signed, -500, 500)))
-    log_p = np.log(np.maximum((1 - lapse) * right + 0.5 * lapse, 1e-6)) * answers.count
-    return _population(answers, log_p, grid, 0.0, 0.02, 1.5)
-
-
-def _population(answers: Answers, log_p: Array, grid: Array, fallback: float, least: float, most: float) -> Spread:
-    """The normal over ``grid`` that makes people's answers most likely; ``log_p`` is ``(n_grid, n_rows)``."""
+    """Factors on everybody's log odds ``(n_rows,)``."""
     if not answers.has_order:
-        return Spread(fallback, least)
-    n_people = int(answers.person.max()) + 1
-    by_person = np.stack([np.bincount(answers.person, row, minlength=n_people) for row in log_p])
-    likelihood = np.exp(by_person - by_person.max(axis=0))
-    spreads = np.geomspace(least, most, 8)
-    prior = np.exp(-0.5 * ((grid - grid[:, None]) / spreads[:, None, None]) ** 2)
-    prior /= prior.sum(axis=-1, keepdims=True)
-    total = np.log(np.maximum(prior @ likelihood, 1e-300)).sum(axis=-1)
-    row, column = np.unravel_index(int(total.argmax()), total.shape)
-    return Spread(float(grid[column]), float(spreads[row]))
+        return Spread(0.0, 0.02)
+    signed = np.where(answers.response == 1, log_odds, -log_odds)
+    return sensitivities(signed[:, None], lapse, 0.5, answers.person, answers.count)

@@ -59,6 +59,10 @@ class Vocabulary:
     prelude: str
     """Statements at the beginning of ``choose`` and ``learn``."""
     scores: tuple[Score, ...]
+    n_cues: tuple[int, ...] = ()
+    """Of rated products in every experiment."""
+    levels: tuple[float, ...] = ()
+    """Ratings that occur."""
 
 
 LEAD = '''
@@ -92,6 +96,35 @@ def others(x, k, xp):
     """Ratings on all cues but that of rank k; all of them where there is just one."""
     return xp.concatenate([x[..., :k], x[..., k + 1 :]], axis=-1) if x.shape[-1] > 1 else x
 '''
+LONGEST_RUN = '''
+def longest_run(x, xp):
+    """Length of the longest row of equal neighbours."""
+    run = longest = 1.0 + 0.0 * x[..., 0]
+    for k in range(1, x.shape[-1]):
+        run = xp.where(x[..., k] == x[..., k - 1], run + 1, 1.0)
+        longest = xp.maximum(longest, run)
+    return longest
+'''
+CHANGES = '''
+def changes(x, xp):
+    """From cue to cue; 0 where there is just one."""
+    return xp.diff(x, axis=-1) if x.shape[-1] > 1 else 0.0 * x
+'''
+UPPER = '''
+def upper(x, xp):
+    """All but the lowest; all of them where there is just one."""
+    return xp.sort(x, axis=-1)[..., 1:] if x.shape[-1] > 1 else x
+'''
+LOWER = '''
+def lower(x, xp):
+    """All but the highest; all of them where there is just one."""
+    return xp.sort(x, axis=-1)[..., :-1] if x.shape[-1] > 1 else x
+'''
+CUES = '''
+def cues(x, i, j, xp):
+    """Ratings on the cues of two ranks; 0 where there are fewer."""
+    return xp.stack([cue(x, i), cue(x, j)], axis=-1)
+'''
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
@@ -111,14 +144,35 @@ def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> Vocabulary:
     return _by_shape(stimuli)
 
 
-def values(vocabulary: Vocabulary, codes: Sequence[str], stimuli: Stimuli) -> list[Array]:
-    """``(n_trials, 2)`` numbers of every score in ``codes``."""
+def namespace(vocabulary: Vocabulary, stimuli: Stimuli) -> dict[str, Any]:
+    """Helpers, and the variables that the prelude sets on these trials."""
     space: dict[str, Any] = {"xp": np, "trials": dict(stimuli.arrays)}
     # Text written in this file, never by anyone else: machine-written sources run in the sandbox only.
     exec("\n".join((*vocabulary.helpers, vocabulary.prelude)), space)
+    return space
+
+
+def values(vocabulary: Vocabulary, codes: Sequence[str], stimuli: Stimuli) -> list[Array]:
+    """``(n_trials, 2)`` numbers of every score in ``codes``."""
+    space = namespace(vocabulary, stimuli)
     with np.errstate(all="ignore"):
         found = (np.broadcast_to(np.asarray(eval(code, space), dtype=np.float64), (len(stimuli), 2)) for code in codes)
         return [np.nan_to_num(item) for item in found]
+
+
+def values_of_all(vocabulary: Vocabulary, codes: Sequence[str], stimuli: Sequence[Stimuli]) -> Array:
+    """``(n_codes, n_trials, 2)`` on the trials of all experiments, those of one shape reckoned together."""
+    groups: dict[tuple[tuple[int, ...], ...], list[int]] = {}
+    for number, item in enumerate(stimuli):
+        groups.setdefault(tuple(array.shape[1:] for array in item.arrays.values()), []).append(number)
+    found: list[Array] = [np.empty(0)] * len(stimuli)
+    for numbers in groups.values():
+        names = stimuli[numbers[0]].arrays
+        together = Stimuli({name: np.concatenate([stimuli[k][name] for k in numbers]) for name in names})
+        cuts = np.cumsum([len(stimuli[k]) for k in numbers])[:-1]
+        for k, part in zip(numbers, np.split(np.stack(values(vocabulary, codes, together)), cuts, axis=1), strict=True):
+            found[k] = part
+    return np.concatenate(found, axis=1)
 
 
 def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
@@ -135,9 +189,11 @@ def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         prelude += '\nx = x / trials["rating_max"][:, None, None]'
     n_cues = max(part.shape[-1] for part in ratings)
     return Vocabulary(
-        (LEAD, SIDE, BY_VALIDITY, CUE, OTHERS),
+        (LEAD, SIDE, BY_VALIDITY, CUE, OTHERS, LONGEST_RUN, CHANGES, UPPER, LOWER, CUES),
         prelude,
         tuple(_rated_scores(n_cues, [float(level) for level in levels])),
+        tuple(part.shape[-1] for part in ratings),
+        tuple(float(level) for level in levels),
     )
 
 
@@ -423,7 +479,7 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
         *(Score(code, words, price, basic, code in worths) for code, words, price, basic in items),
         *(Score(code, words, 3.5) for code, words in conditions),
     )
-    return Vocabulary((LEAD, SIDE), prelude, scores)
+    return Vocabulary((LEAD, SIDE, LONGEST_RUN), prelude, scores)
 
 
 def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:

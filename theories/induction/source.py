@@ -46,7 +46,7 @@ class _Writer:
     vocabulary: Vocabulary
     first_array: str
     scores: list[Score] = field(default_factory=list)
-    memory: dict[str, tuple[str, tuple[Score, ...]]] = field(default_factory=dict)
+    memory: dict[str, tuple[Memory, tuple[Score, ...]]] = field(default_factory=dict)
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)
     n_choices: int = 0
@@ -63,8 +63,9 @@ class _Writer:
         return term.code.format(*names)
 
     def _remember(self, memory: Sequence[Memory], scores: tuple[Score, ...], names: Sequence[str]) -> None:
-        for name, renewed in memory:
-            self.memory[name.format(*names)] = (renewed.format(*names), scores)
+        for entry in memory:
+            name = entry.name.format(*names)
+            self.memory[name] = (Memory(name, entry.renewed.format(*names), entry.start), scores)
 
     def declare(self, name: str, value: float, error: float, **how: Any) -> str:
         """A parameter about which people hardly differ."""
@@ -80,18 +81,25 @@ class _Writer:
         """The whole module."""
         docstring = fill(f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
         learns = bool(self.memory)
-        lines = [*self._prelude(self.scores), *self.statements, f"p = {result}", 'lapse = parameters["lapse"]']
+        wide = any(memory.start != "nothing" for memory, _ in self.memory.values())
+        lines = [
+            *self._prelude(self.scores, always=wide),
+            *self.statements,
+            f"p = {result}",
+            'lapse = parameters["lapse"]',
+        ]
         lines.append("return (1 - lapse) * p + 0.5 * lapse")
         functions = [
             _function("choose", "parameters, trials, xp, state" if learns else "parameters, trials, xp", lines)
         ]
         if learns:
-            entries = ", ".join(f'"{key}": nothing' for key in self.memory)
             zeros = f'nothing = xp.zeros((1, trials["{self.first_array}"].shape[0]))'
-            functions.insert(0, _function("start", "parameters, trials, xp", [zeros, f"return {{{entries}}}"]))
+            entries = [f'    "{key}": {memory.start},' for key, (memory, _) in self.memory.items()]
+            lines = [*(self.vocabulary.prelude.splitlines() if wide else []), zeros, "return {", *entries, "}"]
+            functions.insert(0, _function("start", "parameters, trials, xp", lines))
             needed = {score for _, scores in self.memory.values() for score in scores}
-            lines = self._prelude([score for score in self.scores if score in needed])
-            lines += ["return {", *(f'    "{key}": {renewed},' for key, (renewed, _) in self.memory.items()), "}"]
+            lines = self._prelude([score for score in self.scores if score in needed], always=wide)
+            lines += ["return {", *(f'    "{key}": {memory.renewed},' for key, (memory, _) in self.memory.items()), "}"]
             functions.append(_function("learn", "parameters, trials, xp, state, response, feedback", lines))
         for helper in (FOLLOW, *self.vocabulary.helpers[::-1]):
             called = helper.split("def ")[1].split("(")[0]
@@ -100,9 +108,9 @@ class _Writer:
         declared = f"PARAMETERS = {pformat(self.parameters, width=110, sort_dicts=False)}\n"
         return "\n\n".join([f'"""{docstring}\n"""\n\n{declared}', *functions])
 
-    def _prelude(self, scores: Sequence[Score]) -> list[str]:
-        """Statements that set ``scores``."""
-        if not scores:
+    def _prelude(self, scores: Sequence[Score], *, always: bool = False) -> list[str]:
+        """Statements that set ``scores``, and the variables that all of them are written in."""
+        if not scores and not always:
             return []
         start = self.vocabulary.prelude.splitlines()
         return [*start, *(f"{self.variable(score)} = {score.code}" for score in scores)]

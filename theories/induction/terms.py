@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Trials, identities
-from theories.induction.library import TINY, Score, Vocabulary, values, vocabulary
+from experiments.task import Domain, Stimuli, Trials, identities
+from theories.induction.library import TINY, Score, Vocabulary, namespace, values_of_all, vocabulary
 
 Array = NDArray[Any]
-Memory = tuple[str, str]
-"""Name of an entry of a theory's state, and the expression that renews it."""
-LAST: Memory = ("last", "response[..., 1] - response[..., 0]")
-BEFORE: Memory = ("before", 'state["last"]')
-NUMBER: Memory = ("number", 'state["number"] + 1.0')
-BALANCE: Memory = ("balance", 'state["balance"] + response[..., 1] - response[..., 0]')
-RUN: Memory = (
+
+
+class Memory(NamedTuple):
+    """An entry of a theory's state."""
+
+    name: str
+    renewed: str
+    """Expression of what it is after an answer."""
+    start: str = "nothing"
+    """Likewise before the first one."""
+
+
+LAST = Memory("last", "response[..., 1] - response[..., 0]")
+BEFORE = Memory("before", 'state["last"]')
+NUMBER = Memory("number", 'state["number"] + 1.0')
+BALANCE = Memory("balance", 'state["balance"] + response[..., 1] - response[..., 0]')
+RUN = Memory(
     "run",
     'xp.where(state["last"] == response[..., 1] - response[..., 0], state["run"] + 1.0, 1.0)',
 )
-HABIT: Memory = ("habit", '0.7 * state["habit"] + 0.3 * (response[..., 1] - response[..., 0])')
+HABIT = Memory("habit", '0.7 * state["habit"] + 0.3 * (response[..., 1] - response[..., 0])')
+HAD = Memory("had_{0}", "(response * {0}).sum(axis=-1)")
 FADING = 0.7
 """What a habit keeps from one trial to the next."""
 N_FINER = 16
@@ -91,6 +103,9 @@ class Answers:
     """``(n_rows,)`` earlier rows of the same person."""
     has_order: bool
     """False where only counts are known."""
+    domain: str
+    stimuli: tuple[Stimuli, ...]
+    """Of every experiment."""
 
     @property
     def counts(self) -> Array:
@@ -103,8 +118,8 @@ class Answers:
 def read_answers(domain: Domain, trials: Sequence[Trials]) -> Answers:
     """Put experiments in one table and evaluate all scores on their trials."""
     words = vocabulary(domain.name, [item.stimuli for item in trials])
-    codes = [score.code for score in words.scores]
-    found = np.concatenate([np.stack(values(words, codes, item.stimuli)) for item in trials], axis=1)
+    found = values_of_all(words, [score.code for score in words.scores], [item.stimuli for item in trials])
+    words = replace(words, scores=as_code_lengths(words.scores, found))
     keys = [key for item in trials for key in identities(domain, item.stimuli)]
     _, group = np.unique(np.array([key.hex() for key in keys]), return_inverse=True)
     previous, number = [], []
@@ -130,7 +145,40 @@ def read_answers(domain: Domain, trials: Sequence[Trials]) -> Answers:
         previous=np.concatenate(previous).astype(np.intp),
         number=np.concatenate(number),
         has_order=not any(item.pooled for item in trials),
+        domain=domain.name,
+        stimuli=tuple(item.stimuli for item in trials),
     )
+
+
+def as_code_lengths(scores: Sequence[Score], values: Array) -> tuple[Score, ...]:
+    """Scores at prices of which the probabilities ``exp(-price)`` of all that differ add up to 1 (Kraft's equality).
+
+    So a price grows with the number of terms that were to be chosen from (Rissanen, 1978).
+
+    Args:
+        scores: At the prices that compare them with one another.
+        values: ``(n_scores, n_trials, 2)``.
+    """
+    prices = np.array([score.price for score in scores])
+    different = without_twins(values, prices)
+    if not len(different):
+        return tuple(scores)
+    more = float(np.log(np.exp(-prices[different]).sum()))
+    return tuple(replace(score, price=score.price + more) for score in scores)
+
+
+def without_twins(values: Array, prices: Array) -> NDArray[np.intp]:
+    """Places of the cheapest of those numbers that are not one another's up to shift, unit and sign, nor constant."""
+    kept: dict[bytes, int] = {}
+    flat = values.reshape(len(values), -1)
+    low, high = flat.min(axis=1)[:, None], flat.max(axis=1)[:, None]
+    scaled = np.round((flat - low) / np.maximum(high - low, 1e-12), 6).astype(np.float32)
+    for place in np.argsort(prices, kind="stable"):
+        own = scaled[place]
+        if high[place] > low[place]:
+            turned = np.round(1 - own, 6)
+            kept.setdefault(min((own + np.float32(0)).tobytes(), (turned + np.float32(0)).tobytes()), int(place))
+    return np.array(sorted(kept.values()), dtype=np.intp)
 
 
 def side(lead: Array) -> Array:
@@ -184,10 +232,18 @@ class Quantity:
 
 def quantities(answers: Answers) -> Iterator[Quantity]:
     """What thresholds are put on: differences, totals, extremes and each option's own number, of every basic score."""
-    for row, score in enumerate(answers.vocabulary.scores):
-        if not score.is_basic or "xp.arange" in score.code:  # of the latter, only the favoured side means anything
-            continue
-        value, name = answers.scores[row], score.words
+    basic = [
+        (score, answers.scores[row])
+        for row, score in enumerate(answers.vocabulary.scores)
+        if score.is_basic and "xp.arange" not in score.code  # of these, only the favoured side means anything
+    ]
+    return quantities_of(basic)
+
+
+def quantities_of(numbers: Iterable[tuple[Score, Array]]) -> Iterator[Quantity]:
+    """As `quantities`, of any scores with their values ``(n_trials, 2)``."""
+    for score, value in numbers:
+        name = score.words
         lead = value[:, 1] - value[:, 0]
         forms = [
             ("xp.abs(lead({0}))", f"the products' {name} differ by more than {{cut}}", 2, np.abs(lead), 12),
@@ -207,8 +263,9 @@ def gates(answers: Answers) -> Terms:
     items: list[Term] = []
     columns: list[Array] = []
     for quantity in quantities(answers):
-        for cut in thresholds(quantity.value, quantity.n_cuts):
-            items.append(_above(quantity, cut))
+        cuts = thresholds(quantity.value, quantity.n_cuts)
+        for cut in cuts:
+            items.append(above(quantity, cut, quantity.price + float(np.log(len(cuts)))))
             columns.append(quantity.value > cut)
     basic = [(score, answers.scores[row]) for row, score in enumerate(answers.vocabulary.scores) if score.is_basic]
     sides = [side(value[:, 1] - value[:, 0]) for _, value in basic]
@@ -234,16 +291,17 @@ def finer(answers: Answers, like: Terms) -> Terms:
         for around in wanted.get((quantity.code, quantity.score), ()):
             every = np.array(thresholds(quantity.value, len(quantity.value)))
             for cut in every[np.argsort(np.abs(every - around), kind="stable")[:N_FINER]]:
-                items.append(_above(quantity, float(cut)))
+                items.append(above(quantity, float(cut), quantity.price + float(np.log(len(every)))))
                 columns.append(quantity.value > cut)
     if not items:
         return like
     return distinct(like.joined(Terms(tuple(items), np.array(columns, dtype=np.float32))), is_signed=False)
 
 
-def _above(quantity: Quantity, cut: float) -> Term:
+def above(quantity: Quantity, cut: float, price: float) -> Term:
+    """The gate that is open where a quantity is greater than ``cut``."""
     text = f"{cut:g}"
-    return Term(f"{quantity.code} > {text}", quantity.words.format(cut=text), quantity.price, (quantity.score,))
+    return Term(f"{quantity.code} > {text}", quantity.words.replace("{cut}", text), price, (quantity.score,))
 
 
 def thresholds(value: Array, most: int) -> list[float]:
@@ -330,7 +388,7 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
                 f"repeat the side chosen last if it had the greater {score.words}, else leave it",
                 2 + score.price,
                 (score,),
-                (LAST, ("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")),
+                (LAST, Memory("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")),
                 f"repeat the side chosen last if it had the smaller {score.words}, else leave it",
             )
         )
@@ -343,12 +401,100 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
                     f"prefer {letter} where its {score.words} is greater than that of the product chosen last",
                     3 + score.price,
                     (score,),
-                    (LAST, ("had_{0}", "(response * {0}).sum(axis=-1)")),
+                    (LAST, HAD),
                     f"prefer {letter} where its {score.words} is smaller than that of the product chosen last",
                 )
             )
             columns.append(sign * (value[answers.trial, option] - had) * (last != 0))
-    return Terms(tuple(items), np.array(columns, dtype=np.float32))
+        items.append(
+            Term(
+                '(xp.abs({0}[:, 0] - state["had_{0}"]) - xp.abs({0}[:, 1] - state["had_{0}"])) * (state["last"] != 0)',
+                f"take the product with the {score.words} more like that of the product chosen last",
+                3 + score.price,
+                (score,),
+                (LAST, HAD),
+                f"take the product with the {score.words} less like that of the product chosen last",
+            )
+        )
+        apart = np.abs(value[answers.trial] - had[:, None])
+        columns.append((apart[:, 0] - apart[:, 1]) * (last != 0))
+    return Terms(tuple(items), np.array(columns, dtype=np.float32)).joined(remembered_leads(answers))
+
+
+REMEMBERED = (
+    Memory(
+        "sided", "(response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0])", "0.0 * x[:, 0][None]"
+    ),
+    Memory("taken", "(response[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
+    Memory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
+)
+"""Of rated products, for each cue: whether it spoke for the product that was chosen last, that product's rating, and
+the other one's."""
+MASKS = (
+    ("sided > 0", "spoke for the product chosen last", 1.5),
+    ("sided < 0", "spoke against the product chosen last", 1.5),
+    ("sided >= 0", "did not speak against the product chosen last", 1.5),
+    ("sided <= 0", "did not speak for the product chosen last", 1.5),
+    ("sided == 0", "spoke for neither product last", 2.5),
+)
+
+
+def _remembered_forms() -> Iterator[tuple[str, str, float]]:
+    """Numbers of each option ``(n_draws, n_trials, 2)`` that rest on the last trial's ratings: code, words, price."""
+    other = "x[:, ::-1]"
+    for mask, cues, price in MASKS:
+        heard = re.sub("sided", 'state["sided"][:, :, None]', mask)
+        yield f"(({heard}) * x).sum(axis=-1)", f"total of the ratings on cues that {cues}", price + 1
+        yield f"(({heard}) * (x > {other})).sum(axis=-1)", f"number of cues ahead among those that {cues}", price + 1.5
+        yield f"xp.where({heard}, x, 1e3).min(axis=-1)", f"lowest rating on cues that {cues}", price + 2
+        yield f"xp.where({heard}, x, -1e3).max(axis=-1)", f"highest rating on cues that {cues}", price + 2
+        decay = "0.5 ** xp.arange(x.shape[-1])"
+        words = f"rating on the most valid cue that differs among those that {cues}"
+        yield f"(({heard}) * (x > {other}) * {decay}).sum(axis=-1)", words, price + 2
+    for name, words in (("taken", "the product chosen last"), ("refused", "the product left last")):
+        before = f'state["{name}"][:, :, None]'
+        seen = '(state["last"] != 0)[..., None]'
+        yield f"-xp.abs(x - {before}).sum(axis=-1) * {seen}", f"likeness in all ratings to {words}", 3
+        yield f"(x == {before}).sum(axis=-1) * {seen}", f"number of ratings equal to those of {words}", 3
+        yield f"(x > {before}).sum(axis=-1) * {seen}", f"number of ratings above those of {words}", 3
+        yield f"(x >= {before}).sum(axis=-1) * {seen}", f"number of ratings not below those of {words}", 3.5
+
+
+def remembered_leads(answers: Answers) -> Terms:
+    """Leads, on the rows, of numbers that put the ratings of now beside those of the last trial."""
+    if answers.domain != "multiattribute":
+        return Terms((), np.zeros((0, len(answers.trial)), dtype=np.float32))
+    forms = list(_remembered_forms())
+    first = np.cumsum([0, *(len(item) for item in answers.stimuli)])
+    found = np.zeros((len(forms), len(answers.trial), 2), dtype=np.float32)
+    last = _last(answers)
+    for number, stimuli in enumerate(answers.stimuli):
+        rows = np.flatnonzero((answers.trial >= first[number]) & (answers.trial < first[number + 1]))
+        shown = namespace(answers.vocabulary, stimuli.take(answers.trial[rows] - first[number]))
+        response = (answers.response[rows, None] == np.arange(2)) * 1.0
+        at = np.full(len(answers.trial), -1)
+        at[rows] = np.arange(len(rows))
+        before = at[answers.previous[rows]]
+        state = {"last": last[rows][None]}
+        for memory in REMEMBERED:
+            after = np.broadcast_to(
+                eval(memory.renewed, {**shown, "response": response[None]}), (1, *shown["x"][:, 0].shape)
+            )
+            earlier = np.where((answers.previous[rows] >= 0)[:, None], after[0, before], 0.0)
+            state[memory.name] = earlier[None]
+        for place, (code, _, _) in enumerate(forms):
+            found[place, rows] = eval(code, {**shown, "state": state})[0]
+    items = tuple(
+        Term(
+            f"(({code})[..., 1] - ({code})[..., 0])",
+            f"take the product with the greater {words}",
+            price,
+            memory=(LAST, *(memory for memory in REMEMBERED if f'"{memory.name}"' in code)),
+            opposite=f"take the product with the smaller {words}",
+        )
+        for code, words, price in forms
+    )
+    return Terms(items, found[..., 1] - found[..., 0])
 
 
 def past_gates(answers: Answers, of: Terms) -> Terms:
@@ -400,7 +546,7 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
         value = answers.scores[rows[score]]
         lead = side(value[:, 1] - value[:, 0])
         agreed = _earlier(answers, lead[answers.trial] * (2 * answers.response - 1))
-        memory = ("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")
+        memory = Memory("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")
         for comparison, words in (("> 0", "greater"), ("< 0", "smaller")):
             items.append(
                 Term(
@@ -412,6 +558,29 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
                 )
             )
             columns.append(agreed > 0 if words == "greater" else agreed < 0)
+        had = _earlier(answers, value[answers.trial, answers.response])
+        levels = thresholds(value, 3)
+        for level in levels:
+            items.append(
+                Term(
+                    f'state["had_{{0}}"] > {level:g}',
+                    f"the {score.words} of the product chosen last was above {level:g}",
+                    2 + score.price + float(np.log(len(levels))),
+                    (score,),
+                    (HAD,),
+                )
+            )
+            columns.append(had > level)
+        items.append(
+            Term(
+                '({0}.max(axis=1) > state["had_{0}"]) * (state["last"] != 0) > 0',
+                f"some product's {score.words} is above that of the product chosen last",
+                3 + score.price,
+                (score,),
+                (LAST, HAD),
+            )
+        )
+        columns.append((value[answers.trial].max(axis=1) > had) & (last != 0))
     return distinct(Terms(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
 
 

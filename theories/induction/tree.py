@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from theories.induction.terms import Terms
 
@@ -28,6 +27,7 @@ N_CHAINED = 30
 SIDE_PRICE = 3.0
 """Nats that a constant preference for one side costs: people rarely care where a product is shown."""
 LOG_2 = float(np.log(2))
+TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,22 @@ def predict(node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32]) 
     return np.where(sign == 0, predict(node.tie, signs, gates), followed)
 
 
+def regions_of(node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32]) -> list[NDArray[np.bool_]]:
+    """``(n_cells,)`` where each part of a tree is asked, with the trees of ties, but for the root."""
+    found: list[NDArray[np.bool_]] = []
+
+    def walk(node: Node, inside: NDArray[np.bool_]) -> None:
+        found.append(inside)
+        if isinstance(node, Split):
+            walk(node.yes, inside & (gates[node.gate] > 0))
+            walk(node.no, inside & (gates[node.gate] <= 0))
+        elif isinstance(node, Follow):
+            walk(node.tie, inside & (signs[node.lead] == 0))
+
+    walk(node, np.ones(signs.shape[1], dtype=bool))
+    return [region for region in found[1:] if region.any()]
+
+
 class TreeSearch:
     """All trees over given terms and answers."""
 
@@ -110,6 +126,11 @@ class TreeSearch:
         self.parameter = 0.5 * float(np.log(max(counts.sum(), 2)))
         self.deeper = np.arange(len(gates.items))
         self._known: dict[bytes, list[Grown]] = {}
+
+    def followed(self, most: int) -> NDArray[np.intp]:
+        """The leads that are followed best, wherever they decide."""
+        score, _, _ = self._leaves(np.ones((1, len(self.b)), dtype=np.float32))
+        return np.argsort(-score[0], kind="stable")[:most]
 
     def grow(self, most: int = MOST_SIZE) -> dict[int, Grown]:
         """The best tree found of every size up to ``most``."""
@@ -162,9 +183,10 @@ class TreeSearch:
             return []
         yes = self.gates[chosen] * mask
         no = mask - yes
+        inside, whole = self._followed(yes), self._followed(mask.astype(np.float32)[None])
         parts = []
-        for weights in (yes, no):
-            score, b, a = self._leaves(weights)
+        for found_there in (inside, tuple(all_ - part for all_, part in zip(whole, inside, strict=True))):
+            score, b, a = self._scored(*found_there)
             best = score.argmax(axis=1)
             constant = self._constants(b, a)
             parts.append((score[np.arange(len(chosen)), best], best, constant))
@@ -191,15 +213,28 @@ class TreeSearch:
 
     def _leaves(self, weights: NDArray[np.float32]) -> tuple[Array, Array, Array]:
         """Scores ``(n_masks, n_leads)`` of following each lead within each mask, and the masks' totals."""
+        return self._scored(*self._followed(weights))
+
+    def _followed(self, weights: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
+        """What adds up over cells: answers for B less those for A by side, both where leads decide, and everywhere."""
         b, a = weights * self.b, weights * self.a
-        difference = (b - a) @ self.signs.T
-        with_b, with_a = b @ self.discriminates.T, a @ self.discriminates.T
-        total_b, total_a = b.sum(axis=1, dtype=np.float64), a.sum(axis=1, dtype=np.float64)
+        totals = (part.sum(axis=1, dtype=np.float64).astype(np.float32) for part in (b, a))
+        return (b - a) @ self.signs.T, b @ self.discriminates.T, a @ self.discriminates.T, *totals
+
+    def _scored(
+        self,
+        difference: NDArray[np.float32],
+        with_b: NDArray[np.float32],
+        with_a: NDArray[np.float32],
+        total_b: NDArray[np.float32],
+        total_a: NDArray[np.float32],
+    ) -> tuple[Array, Array, Array]:
         agree = 0.5 * (with_b + with_a + difference).astype(np.float64)
         disagree = with_b + with_a - agree
-        ties = self._constants(total_b[:, None] - with_b, total_a[:, None] - with_a)
+        b, a = total_b.astype(np.float64), total_a.astype(np.float64)
+        ties = self._constants(b[:, None] - with_b, a[:, None] - with_a)
         score = log_likelihood(agree, disagree) + ties - self.lead_prices - self.parameter
-        return score, total_b, total_a
+        return score, b, a
 
     def _constants(self, b: Array, a: Array) -> Array:
         """Log likelihood of one probability, even odds costing nothing."""
@@ -266,6 +301,6 @@ class TreeSearch:
 
 def log_likelihood(first: Array, second: Array) -> Array:
     """Of counts under their own proportion, nats."""
-    total = np.maximum(first + second, 1e-12)
-    first, second = np.maximum(first, 0.0), np.maximum(second, 0.0)
-    return np.asarray(xlogy(first, first / total) + xlogy(second, second / total))
+    first, second = np.maximum(first, TINY), np.maximum(second, TINY)
+    total = first + second
+    return np.asarray(first * np.log(first) + second * np.log(second) - total * np.log(total))

@@ -1,0 +1,131 @@
+"""Induction in learning: what can be remembered, and the rules that are found in it."""
+
+import numpy as np
+import pytest
+
+from experiments.domains.learning import LearningDomain
+from experiments.task import Trials
+from theories.check import load_theory
+from theories.induction.induce import induce
+from theories.induction.lessons import KEPT, SCORES, pairs_of, read_told, remembered
+from theories.sequence import follow
+from theories.theory import TheoryProgram
+
+DOMAIN = LearningDomain()
+
+
+def games(rule, n_options=2, n_people=20, n_games=2, seed=0):
+    """People who choose by ``rule(past, n_options)``, probabilities, where ``past`` holds choices and rewards."""
+    rng = np.random.default_rng(seed)
+    found, truths = [], []
+    for number in range(n_games):
+        settings = {"task": "reversal", "n_steps": 50, "n_options": n_options}
+        stimuli = DOMAIN.candidates(settings, rng, 100)
+        response, reward = np.zeros((n_people, 50), dtype=np.int64), np.zeros((n_people, 50))
+        truth = np.zeros((n_people, 50, n_options))
+        for person in range(n_people):
+            past = []
+            for step in range(50):
+                p = rule(past, n_options) if past else np.ones(n_options) / n_options
+                choice = rng.choice(n_options, p=p)
+                past.append((choice, stimuli["payoff"][step, 0, choice]))
+                truth[person, step], (response[person, step], reward[person, step]) = p, past[-1]
+        found.append(
+            Trials(
+                f"game {number}",
+                stimuli,
+                np.repeat(np.arange(n_people), 50),
+                np.tile(np.arange(50), n_people),
+                response.ravel(),
+                np.ones(response.size, dtype=np.int64),
+                n_options=n_options,
+                n_people=n_people,
+                feedback={"reward": reward.ravel(), "next_state": 0 * reward.ravel()},
+            )
+        )
+        truths.append(truth)
+    return found, truths
+
+
+def three_tries(past, n_options):
+    """Try an option three times, then leave it as soon as it pays nothing."""
+    last, paid = past[-1]
+    stay = next((k for k, (choice, _) in enumerate(reversed(past)) if choice != last), len(past))
+    there = np.arange(n_options) == last
+    return ~there / (n_options - 1) if stay >= 3 and paid == 0 else 1.0 * there
+
+
+def softmax(past, n_options):
+    value = np.zeros(n_options)
+    for choice, paid in past:
+        value *= 0.7
+        value[choice] += 0.3 * paid
+    return np.exp(4 * value) / np.exp(4 * value).sum()
+
+
+class TestMemory:
+    def test_what_is_remembered_is_what_one_would_count(self):
+        (data, *_), _ = games(softmax, n_options=3, n_people=3)
+        told = read_told(DOMAIN, [data])
+        numbers = {score.words: told.scores[place] for place, score in enumerate(SCORES)}
+        chosen, reward = data.sequences.response, data.sequences.feedback["reward"]
+        for row, person in enumerate(told.person):
+            step = row - 50 * person
+            before, paid = chosen[person, :step], reward[person, :step]
+            for option in range(3):
+                own = paid[before == option]
+                assert numbers["number of tries"][row, option] == len(own)
+                assert numbers["number of wins"][row, option] == own.sum()
+                assert numbers["mean outcome"][row, option] == pytest.approx(own.mean() if len(own) else 0)
+                assert numbers["total of the last two outcomes"][row, option] == own[-2:].sum()
+                losses = next((k for k, won in enumerate(own[::-1]) if won), len(own))
+                assert numbers["number of losses in a row"][row, option] == losses
+                value = 0.5
+                for outcome in own:
+                    value += 0.2 * (outcome - value)
+                assert numbers["value that moves by 20% of each surprise"][row, option] == pytest.approx(value)
+
+    def test_every_memory_renews_itself_from_what_is_remembered(self):
+        for entry in KEPT.values():
+            assert remembered(entry.renewed) <= set(KEPT)
+
+    def test_comparisons_of_an_answer_weigh_one_together(self):
+        (data, *_), _ = games(softmax, n_options=4, n_people=2)
+        told = read_told(DOMAIN, [data])
+        pairs = pairs_of(told)
+        np.testing.assert_allclose(np.bincount(pairs.row, pairs.counts.sum(axis=1)), 1)
+        took_high = pairs.counts[:, 1] > 0
+        np.testing.assert_array_equal(np.where(took_high, pairs.high, pairs.low), told.response[pairs.row])
+
+
+class TestInduce:
+    @pytest.mark.parametrize("n_options", [2, 3])
+    def test_finds_that_options_are_judged_after_three_tries(self, sandbox, n_options):
+        data, _ = games(three_tries, n_options)
+        found = induce(DOMAIN, data, np.random.default_rng(0))
+        new, (truth,) = games(three_tries, n_options, n_games=1, seed=5)
+        errors = []
+        for item in found:
+            theory = load_theory(TheoryProgram(item.source, "induction"), DOMAIN, sandbox)
+            with sandbox.open_session(item.source, [], n_options=n_options) as session:
+                own = follow(session, DOMAIN, theory.population(16, lapse=False), new[0]).own
+            errors.append(np.mean((own - truth) ** 2))
+        assert min(errors) < 0.0013
+        assert errors[0] < 0.005
+
+    def test_graded_choice_by_recent_rewards_is_a_sum(self, sandbox):
+        data, _ = games(softmax, n_people=40)
+        (found, *_) = induce(DOMAIN, data, np.random.default_rng(0))
+        assert found.kind == "weighed lessons"
+        theory = load_theory(TheoryProgram(found.source, "induction"), DOMAIN, sandbox)
+        new, (truth,) = games(softmax, n_games=1, seed=5)
+        with sandbox.open_session(found.source, [], n_options=2) as session:
+            own = follow(session, DOMAIN, theory.population(16, lapse=False), new[0]).own
+        assert np.mean((own - truth) ** 2) < 0.005
+
+    def test_two_stages_are_left_to_the_grammar(self):
+        stimuli = DOMAIN.candidates({"task": "two_step", "n_steps": 20}, np.random.default_rng(0), 100)
+        rows = np.arange(20)
+        feedback = {"reward": rows * 0.0, "next_state": rows % 2 * 1.0}
+        data = Trials("two", stimuli, 0 * rows, rows, rows % 2, np.ones(20, dtype=np.int64), feedback=feedback)
+        assert induce(DOMAIN, [data], np.random.default_rng(0)) == []

@@ -1,0 +1,666 @@
+"""Rules of learning found in the answers: what of the past makes people stay with an option, or turn to another.
+
+What can be remembered of every option (tries, outcomes, runs of losses, values that move with outcomes at some rate)
+and of the game (what came last, how long one has stayed) is written once, as the code of a theory's ``learn``; the
+search sees the values that this very code takes along people's answers. Rule lists and weighed reasons are looked for
+as among trials without feedback, over comparisons of the option chosen with each other one, and are judged by
+predicting people who took no part in finding them.
+
+References:
+    Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579 (choices from lagged choices
+    and rewards); Daw (2011), in Decision Making, Affect, and Learning, 3-38.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pprint import pformat
+from textwrap import fill, indent
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from experiments.task import Domain, Trials
+from theories.induction.additive import Additive, AdditiveSearch
+from theories.induction.expression import normalized
+from theories.induction.library import Score
+from theories.induction.population import lapses, sensitivities
+from theories.induction.source import Spread, branches, lapse_prior, rounded, sharpened, tree_words
+from theories.induction.terms import Term, Terms, distinct
+from theories.induction.tree import Const, Follow, Node, Split, TreeSearch
+
+Array = NDArray[Any]
+N_FOLDS = 3
+MOST_TERMS = 6
+MOST_ROWS = 6_000
+"""Answers with which rules are searched; more people only sharpen what is found."""
+N_GATES = 250
+N_GUIDES = 40
+N_DEEPER = 60
+"""Gates that are tried below the root, and behind leads of a sum."""
+PRICE = 1e-3
+"""Nats per choice that a term must be worth."""
+LAPSES = (0.002, 0.1)
+SMALLEST = 1e-4
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is remembered, for every option or for the game as a whole."""
+
+    name: str
+    renewed: str
+    is_option: bool = True
+    start: float = 0.0
+
+
+def _kept() -> Iterator[Kept]:
+    chosen = "response > 0"
+    yield Kept("last", "response + 0.0 * state['last']")
+    yield Kept("before", "state['last'] + 0.0 * response")
+    yield Kept("streak", "(state['streak'] + 1.0) * response")
+    yield Kept("tried", "state['tried'] + response")
+    yield Kept("since", "(state['since'] + 1.0) * (1.0 - response)")
+    yield Kept("wins", "state['wins'] + response * won")
+    yield Kept("earned", "state['earned'] + response * reward")
+    yield Kept("losing", f"xp.where({chosen}, (state['losing'] + 1.0) * (1.0 - won), state['losing'])")
+    yield Kept("winning", f"xp.where({chosen}, (state['winning'] + 1.0) * won, state['winning'])")
+    yield Kept("visit_wins", "(state['visit_wins'] * state['last'] + won) * response")
+    yield Kept("newest", f"xp.where({chosen}, reward, state['newest'])")
+    yield Kept("second_newest", f"xp.where({chosen}, state['newest'], state['second_newest'])")
+    yield Kept("third_newest", f"xp.where({chosen}, state['second_newest'], state['third_newest'])")
+    yield Kept("best", f"xp.where({chosen}, xp.maximum(state['best'], reward), state['best'])")
+    for rate in (0.1, 0.2, 0.35, 0.5, 0.7):
+        name = f"value_{100 * rate:.0f}"
+        moved = f"state['{name}'] + {rate:g} * (reward - state['{name}'])"
+        yield Kept(name, f"xp.where({chosen}, {moved}, state['{name}'])", start=0.5)
+    for rate in (0.1, 0.3, 0.5):
+        name = f"fading_{100 * rate:.0f}"
+        yield Kept(name, f"state['{name}'] + {rate:g} * (response * reward - state['{name}'])")
+        name = f"habit_{100 * rate:.0f}"
+        yield Kept(name, f"state['{name}'] + {rate:g} * (response - state['{name}'])")
+    yield Kept("steps", "state['steps'] + 1.0 + 0.0 * reward[..., 0]", is_option=False)
+    yield Kept("won_last", "won[..., 0]", is_option=False)
+    yield Kept("won_before", "state['won_last'] + 0.0 * won[..., 0]", is_option=False)
+    yield Kept("in_a_row_lost", "(state['in_a_row_lost'] + 1.0) * (1.0 - won[..., 0])", is_option=False)
+    yield Kept("in_a_row_won", "(state['in_a_row_won'] + 1.0) * won[..., 0]", is_option=False)
+    yield Kept("switched", "1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
+    yield Kept("switches", "state['switches'] + 1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
+
+
+KEPT = {item.name: item for item in _kept()}
+HEAD = '''
+def current(state, parameters, trials, xp):
+    """What is remembered, and nothing of earlier games."""
+    fresh, new = start(parameters, trials, xp), trials["block_start"] > 0
+    return {
+        name: xp.where(new.reshape(new.shape + (1,) * (value.ndim - 2)), fresh[name], value)
+        for name, value in state.items()
+    }
+'''
+BEST = '''
+def best_of(score, allowed, xp):
+    """The options with the largest score."""
+    return allowed * (score >= xp.where(allowed > 0, score, -1e9).max(axis=-1)[..., None] - 1e-9)
+'''
+EVENLY = """
+def evenly(allowed):
+    return allowed / allowed.sum(axis=-1)[..., None]
+"""
+FOLLOW = '''
+def follow(within, best, consistency, allowed, xp):
+    """Choose among the best options with one probability, and else among the others."""
+    others = allowed - best
+    number = others.sum(axis=-1)[..., None]
+    return xp.where(number > 0, consistency * within + (1 - consistency) * others / xp.maximum(number, 1.0), within)
+'''
+LEARN = 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
+
+
+def _scores() -> Iterator[Score]:
+    """Numbers of every option, ``(n_draws, n_sequences, n_options)``; the last one means the one chosen last."""
+    s = {name: f"state['{name}']" for name in KEPT}
+    yield Score(s["last"], "having been chosen last", 0.5)
+    yield Score(s["before"], "having been chosen the time before the last", 1.5)
+    yield Score(s["streak"], "number of choices in a row", 1.5)
+    yield Score(s["tried"], "number of tries", 1)
+    yield Score(s["since"], "time since the last try", 1.5)
+    yield Score(s["wins"], "number of wins", 1)
+    yield Score(s["earned"], "total earned", 1)
+    yield Score(f"({s['tried']} - {s['wins']})", "number of losses", 1)
+    yield Score(f"{s['earned']} / xp.maximum({s['tried']}, 1.0)", "mean outcome", 1)
+    yield Score(f"({s['wins']} + 1.0) / ({s['tried']} + 2.0)", "mean outcome, half at first", 1)
+    yield Score(
+        f"xp.where({s['tried']} > 0, {s['earned']} / xp.maximum({s['tried']}, 1.0), 1.0)",
+        "mean outcome, one if untried",
+        2,
+    )
+    yield Score(f"(2.0 * {s['wins']} - {s['tried']})", "wins less losses", 1.5)
+    yield Score(s["newest"], "last outcome", 1)
+    yield Score(f"xp.where({s['tried']} > 0, {s['newest']}, 0.5)", "last outcome, half if untried", 1.5)
+    yield Score(f"xp.where({s['tried']} > 0, {s['newest']}, 1.0)", "last outcome, one if untried", 2)
+    yield Score(f"({s['newest']} + {s['second_newest']})", "total of the last two outcomes", 1.5)
+    yield Score(f"({s['newest']} + {s['second_newest']} + {s['third_newest']})", "total of the last three outcomes", 2)
+    yield Score(s["losing"], "number of losses in a row", 1)
+    yield Score(s["winning"], "number of wins in a row", 1.5)
+    yield Score(s["visit_wins"], "number of wins since it was turned to", 2)
+    yield Score(f"({s['streak']} - {s['visit_wins']})", "number of losses since it was turned to", 2)
+    yield Score(f"{s['visit_wins']} / xp.maximum({s['streak']}, 1.0)", "share of wins since it was turned to", 2.5)
+    yield Score(s["best"], "best outcome so far", 2)
+    for name in KEPT:
+        kind, _, rate = name.rpartition("_")
+        if kind in ("value", "fading", "habit") and rate.isdigit():
+            words = {
+                "value": f"value that moves by {rate}% of each surprise",
+                "fading": f"trace of what it earned that fades by {rate}% a step",
+                "habit": f"trace of choices that fades by {rate}% a step",
+            }[kind]
+            yield Score(s[name], words, 2)
+    yield Score("(2.0 * state['won_last'][..., None] - 1.0) * state['last']", "having won last, or not lost", 0.7)
+    yield Score("state['won_last'][..., None] * state['last']", "having won last", 1.2)
+    yield Score("(state['won_last'][..., None] - 1.0) * state['last']", "not having lost last", 1.2)
+    for name, words in (
+        ("tried", "tries"),
+        ("streak", "choices in a row"),
+        ("losing", "losses in a row"),
+        ("winning", "wins in a row"),
+        ("since", "steps since the last try"),
+    ):
+        for level in (1, 2, 3, 4, 5):
+            yield Score(f"1.0 * ({s[name]} >= {level})", f"at least {level} {words}", 3.5)
+
+
+def _games() -> Iterator[tuple[str, str, float, Sequence[float]]]:
+    """Numbers of the game, ``(n_draws, n_sequences)``: code, words with ``{cut}``, price and thresholds."""
+    few = (0.5, 1.5, 2.5, 3.5, 4.5, 5.5)
+    yield "state['won_last']", "the last choice won", 0.5, (0.5,)
+    yield "state['won_before']", "the choice before the last won", 1, (0.5,)
+    yield "state['in_a_row_lost']", "more than {cut} choices in a row have lost", 1, few
+    yield "state['in_a_row_won']", "more than {cut} choices in a row have won", 1, few
+    yield "state['switched']", "the last choice was a change", 1, (0.5,)
+    yield "state['switches']", "there were more than {cut} changes so far", 3, few
+    yield (
+        "state['steps']",
+        "more than {cut} steps have gone by",
+        2,
+        (0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 7.5, 9.5, 14.5, 19.5, 29.5, 39.5),
+    )
+    for period in (2, 3, 4, 5):
+        yield (
+            f"state['steps'] % {period}",
+            f"the step's number divided by {period} leaves more than {{cut}}",
+            3,
+            tuple(k + 0.5 for k in range(period - 1)),
+        )
+
+
+@dataclass(frozen=True)
+class Told:
+    """People's answers with what they could remember before each."""
+
+    person: NDArray[np.intp]
+    """``(n_rows,)``."""
+    response: NDArray[np.intp]
+    allowed: Array
+    """``(n_rows, n_options)``."""
+    scores: Array
+    """``(n_scores, n_rows, n_options)``."""
+    gates: Terms
+    """On the rows."""
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Of the gates by their code."""
+        return {term.code: place for place, term in enumerate(self.gates.items)}
+
+    def at(self, rows: NDArray[np.intp]) -> Told:
+        """Some of the rows."""
+        gates = Terms(self.gates.items, self.gates.values[:, rows])
+        return Told(self.person[rows], self.response[rows], self.allowed[rows], self.scores[:, rows], gates)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Comparisons of the option chosen with each other one."""
+
+    row: NDArray[np.intp]
+    """``(n_pairs,)`` of the answers."""
+    low: NDArray[np.intp]
+    high: NDArray[np.intp]
+    """Options; leads are those of ``high``."""
+    counts: Array
+    """``(n_pairs, 2)``; the comparisons of an answer weigh 1 together."""
+
+
+SCORES = tuple(_scores())
+
+
+def read_told(domain: Domain, trials: Sequence[Trials]) -> Told:
+    """Walk through everybody's answers with all that can be remembered."""
+    space: dict[str, Any] = {}
+    entries = tuple(KEPT)
+    exec(_state_code(entries), space)  # text of this file; see `theories.induction.library.values`
+    made = list(_game_terms())
+    numbers = "\n".join(
+        ["def numbers(trials, xp, state):", "    return ["]
+        + [f"        {score.code}," for score in SCORES]
+        + ["    ], ["]
+        + [f"        {code}," for code, _ in made]
+        + ["    ]"]
+    )
+    exec(numbers, space)
+    persons, responses, allowed, scores, games = [], [], [], [], []
+    n_people = 0
+    for item in trials:
+        own = item.sequences
+        before: dict[str, Array] = {}
+        state: Any = None
+        for step in range(own.trial.shape[1]):
+            row, there = np.maximum(own.trial[:, step], 0), own.trial[:, step] >= 0
+            arrays = {name: array[row] for name, array in item.stimuli.arrays.items()}
+            shown = dict(domain.shown(arrays, before))
+            if state is None:
+                state = space["start"]({}, shown, np)
+            state = space["current"](state, {}, shown, np)
+            by_option, by_game = space["numbers"](shown, np, state)
+            free = shown["available"]
+            scores.append(np.stack([np.broadcast_to(part[0], free.shape) for part in by_option])[:, there])
+            games.append(np.stack([np.broadcast_to(part[0], len(free)) for part in by_game])[:, there])
+            persons.append(n_people + np.flatnonzero(there))
+            responses.append(own.response[there, step])
+            allowed.append(free[there])
+            one_hot = (own.response[:, step, None] == np.arange(free.shape[1])) * 1.0
+            before = {name: column[None, :, step] for name, column in own.feedback.items()}
+            state = space["learn"]({}, shown, np, state, one_hot[None], before)
+        n_people += item.n_participants
+    found = np.concatenate(games, axis=1)
+    order = np.argsort(np.concatenate(persons), kind="stable")
+    items = tuple(term for _, term in made)
+    cut = np.array([float(term.code.rpartition(" > ")[2]) for term in items])
+    gates = Terms(items, (found > cut[:, None]).astype(np.float32)[:, order])
+    return Told(
+        np.concatenate(persons)[order].astype(np.intp),
+        np.concatenate(responses)[order].astype(np.intp),
+        np.concatenate(allowed)[order],
+        np.concatenate(scores, axis=1)[:, order],
+        gates,
+    )
+
+
+def _game_terms() -> Iterator[tuple[str, Term]]:
+    """Code of a number and the gate that a threshold makes of it."""
+    for code, words, price, cuts in _games():
+        for cut in cuts:
+            yield code, Term(f"({code}) > {cut:g}", words.format(cut=f"{cut:g}"), price + np.log(len(cuts)))
+    counts = (0.5, 1.5, 2.5, 3.5, 4.5)
+    shares = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
+    for score in SCORES:
+        if score.price > 3:
+            continue
+        cuts = shares if any(word in score.words for word in ("value", "trace", "mean", "share")) else counts
+        allowed = 'xp.where(trials["available"] > 0, {}, {})'
+        high, low = (
+            f"{allowed.format(score.code, edge)}.{how}(axis=-1)" for how, edge in (("max", -1e9), ("min", 1e9))
+        )
+        for code, words, price in (
+            (f"({high} - {low})", f"options differ in the {score.words} by more than {{cut}}", 2.0),
+            (high, f"some option's {score.words} is above {{cut}}", 2.5),
+            (low, f"every option's {score.words} is above {{cut}}", 2.5),
+            (
+                f"(({score.code}) * state['last']).sum(axis=-1)",
+                f"the {score.words} of the one chosen last is above {{cut}}",
+                1.5,
+            ),
+        ):
+            for cut in cuts:
+                yield (
+                    code,
+                    Term(f"{code} > {cut:g}", words.format(cut=f"{cut:g}"), score.price + price + np.log(len(cuts))),
+                )
+
+
+def pairs_of(told: Told) -> Pairs:
+    """Every answer as comparisons."""
+    n_options = told.allowed.shape[1]
+    rows, low, high, first, weight = [], [], [], [], []
+    others = np.maximum(told.allowed.sum(axis=1) - 1, 1)
+    for option in range(n_options):
+        which = np.flatnonzero((told.allowed[:, option] > 0) & (told.response != option))
+        chosen = told.response[which]
+        rows.append(which)
+        low.append(np.minimum(chosen, option))
+        high.append(np.maximum(chosen, option))
+        first.append(chosen < option)
+        weight.append(1.0 / others[which])
+    counts = np.zeros((sum(map(len, rows)), 2))
+    took_low, weights = np.concatenate(first), np.concatenate(weight)
+    counts[np.arange(len(counts)), np.where(took_low, 0, 1)] = weights
+    return Pairs(np.concatenate(rows), np.concatenate(low), np.concatenate(high), counts)
+
+
+def leads_of(told: Told, pairs: Pairs) -> Terms:
+    """Of the later option of each pair over the earlier one, as numbers."""
+    values = told.scores[:, pairs.row, pairs.high] - told.scores[:, pairs.row, pairs.low]
+    prices = normalized(np.array([score.price for score in SCORES]))
+    items = tuple(
+        Term(
+            score.code,
+            f"take the option with the greater {score.words}",
+            float(price),
+            opposite=f"take the option with the smaller {score.words}",
+        )
+        for score, price in zip(SCORES, prices, strict=True)
+    )
+    return Terms(items, np.where(np.abs(values) < 1e-9, 0.0, values).astype(np.float32))
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A rule of learning, as `theories.induction.induce.Induced` wants it."""
+
+    source: str
+    cross_validated: float
+    error: float
+    n_terms: int
+    kind: str
+    claim: str
+    price: float
+
+
+Model = Node | Additive
+
+
+def induce_lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> list[Lesson]:
+    """Rules of learning, one of each form.
+
+    Args:
+        domain: Of the trials, with ``reward`` as feedback.
+        trials: All experiments of one number of options; single answers in order.
+        rng: Divides people into folds.
+    """
+    everything = read_told(domain, trials)
+    n_people = int(everything.person.max()) + 1
+    fold = rng.permutation(np.arange(n_people) % N_FOLDS)
+    chosen = rng.permutation(n_people)[: max(int(MOST_ROWS * n_people / len(everything.person)), 2 * N_FOLDS)]
+    told = everything.at(np.flatnonzero(np.isin(everything.person, chosen)))
+    pairs = pairs_of(told)
+    plain = leads_of(told, pairs)
+    signed = _sides(plain)
+    gates = _useful_gates(told, pairs, signed)
+    own_fold = fold[told.person]
+    kinds = [("rule list of learning", _fit_tree), *(("weighed lessons", _fit_sum(lapse)) for lapse in LAPSES)]
+    best: dict[str, Lesson] = {}
+    for kind, fit in kinds:
+        parts = []
+        for left_out in range(N_FOLDS):
+            kept = (own_fold != left_out)[pairs.row]
+            parts.append(
+                (fit(plain, signed, gates, pairs.counts * kept[:, None]), np.flatnonzero(own_fold == left_out))
+            )
+        scores: dict[int, float] = {}
+        for size in sorted({size for models, _ in parts for size in models}):
+            total = 0.0
+            for models, rows in parts:
+                p = probabilities(_of_size(models, size), plain, signed, gates, told, rows)
+                total += float(np.log(np.maximum(p[np.arange(len(p)), told.response[rows]], SMALLEST)).sum())
+            scores[size] = total / len(told.person)
+        if not scores:
+            continue
+        size = max(scores, key=lambda size: scores[size] - PRICE * size)
+        model = _of_size(fit(plain, signed, gates, pairs.counts), size)
+        source, claim, p = _write(model, plain, signed, gates, told, pairs)
+        one_hot = told.response[:, None] == np.arange(told.allowed.shape[1])
+        error = float(np.mean((p.mean(axis=0) - one_hot.mean(axis=0)) ** 2))
+        price = PRICE * size
+        found = Lesson(source, scores[size], error, size, kind, claim, price)
+        if kind not in best or best[kind].cross_validated < found.cross_validated:
+            best[kind] = found
+    return list(best.values())
+
+
+def _of_size(models: dict[int, Model], size: int) -> Model:
+    return models[max((k for k in models if k <= size), default=min(models))]
+
+
+def _sides(plain: Terms) -> Terms:
+    return distinct(Terms(plain.items, np.sign(plain.values)), is_signed=True)
+
+
+def _useful_gates(told: Told, pairs: Pairs, signed: Terms) -> Terms:
+    """Gates on the pairs, those kept that divide best where one lead is followed on each side."""
+    every = distinct(told.gates, is_signed=False)
+    every = Terms(_priced(every.items), every.values[:, pairs.row])
+    guides = signed.take(TreeSearch(signed, every, pairs.counts).followed(N_GUIDES))
+    search = TreeSearch(guides, every, pairs.counts, n_deeper=N_GATES)
+    search.solutions(np.ones(len(pairs.row), dtype=bool))
+    return every.take(search.deeper)
+
+
+def _priced(items: Sequence[Term]) -> tuple[Term, ...]:
+    prices = normalized(np.array([item.price for item in items]))
+    return tuple(replace(item, price=float(price)) for item, price in zip(items, prices, strict=True))
+
+
+def _fit_tree(plain: Terms, signed: Terms, gates: Terms, counts: Array) -> dict[int, Model]:
+    grown = TreeSearch(signed, gates, counts, beam=2, n_deeper=N_DEEPER).grow(MOST_TERMS)
+    return {max(size, 1): item.node for size, item in grown.items() if size or len(grown) == 1}
+
+
+def _fit_sum(lapse: float) -> Callable[[Terms, Terms, Terms, Array], dict[int, Model]]:
+    def fit(plain: Terms, signed: Terms, gates: Terms, counts: Array) -> dict[int, Model]:
+        few = gates.take(np.arange(min(N_DEEPER, len(gates.items))))
+        return {len(item.terms): item for item in AdditiveSearch(plain, few, counts, lapse).path(MOST_TERMS)}
+
+    return fit
+
+
+# What rules say
+
+
+_SAYS: dict[str, Any] = {}
+exec(BEST + EVENLY + FOLLOW, _SAYS)
+PLACE = {score.code: place for place, score in enumerate(SCORES)}
+
+
+def probabilities(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]) -> Array:
+    """``(n_rows, n_options)`` of a rule found in comparisons."""
+    if not isinstance(model, Additive):
+        return _distribution(model, signed, gates, told, rows, told.allowed[rows])
+    strength = _evidence(model, plain, gates, told, rows)
+    free = told.allowed[rows] > 0
+    shown = np.where(free, strength, -np.inf)
+    p = np.exp(shown - logsumexp(shown, axis=1, keepdims=True))
+    return np.asarray((1 - model.lapse) * p + model.lapse * free / free.sum(axis=1, keepdims=True))
+
+
+def _gate_values(told: Told, term: Term) -> Array:
+    return np.asarray(told.gates.values[told.places[term.code]])
+
+
+def _evidence(model: Additive, plain: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]) -> Array:
+    total = np.zeros((len(rows), told.allowed.shape[1]))
+    for term, weight in zip(model.terms, model.weights, strict=True):
+        column = told.scores[PLACE[plain.items[term.lead].code]][rows]
+        if term.gate >= 0:
+            column = column * _gate_values(told, gates.items[term.gate])[rows, None]
+        total += weight * column
+    return total
+
+
+def _distribution(node: Node, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp], free: Array) -> Array:
+    if isinstance(node, Const):
+        return _constant(node.p, free)
+    if isinstance(node, Split):
+        inside = _gate_values(told, gates.items[node.gate])[rows, None] > 0
+        yes, no = (_distribution(part, signed, gates, told, rows, free) for part in (node.yes, node.no))
+        return np.where(inside, yes, no)
+    score = told.scores[PLACE[signed.items[node.lead].code]][rows]
+    turned, sure = _direction(node)
+    best = _SAYS["best_of"](-score if turned else score, free, np)
+    within = _distribution(node.tie, signed, gates, told, rows, best)
+    return np.asarray(_SAYS["follow"](within, best, sure, free, np))
+
+
+def _direction(node: Follow) -> tuple[bool, float]:
+    """Whether smaller scores are followed, and how surely."""
+    return node.consistency < 0.5, max(node.consistency, 1 - node.consistency)
+
+
+def _constant(p: float, free: Array) -> Array:
+    if free.shape[1] == 2 and p != 0.5:
+        weight = free * np.array([1 - _inside(p), _inside(p)])
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+    return np.asarray(_SAYS["evenly"](free))
+
+
+def _inside(p: float) -> float:
+    """Never quite 0 or 1."""
+    return rounded(float(np.clip(p, 0.001, 0.999)))
+
+
+# How they are written
+
+
+def _state_code(entries: Sequence[str]) -> str:
+    """``start``, ``current`` and ``learn`` for some of what can be remembered, and what that rests on."""
+    needed = set(entries)
+    while more := {name for entry in needed for name in remembered(KEPT[entry].renewed)} - needed:
+        needed |= more
+    kept = [item for item in KEPT.values() if item.name in needed]
+    lines = ["def start(parameters, trials, xp):", '    nothing = 0.0 * trials["available"][None]', "    return {"]
+    for item in kept:
+        table = "nothing" if item.is_option else "nothing[..., 0]"
+        lines.append(f'        "{item.name}": {table}{f" + {item.start:g}" if item.start else ""},')
+    lines += ["    }", "", HEAD, ""]
+    lines += ["def learn(parameters, trials, xp, state, response, feedback):"]
+    lines += ["    state = current(state, parameters, trials, xp)", *indent(LEARN, "    ").splitlines(), "    return {"]
+    lines += [f'        "{item.name}": {item.renewed},' for item in kept]
+    return "\n".join([*lines, "    }", ""])
+
+
+def remembered(code: str) -> set[str]:
+    """Entries of the state that an expression reads."""
+    return set(re.findall(r"""state\[['"](\w+)['"]\]""", code))
+
+
+def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, pairs: Pairs) -> tuple[str, str, Array]:
+    """Source, claim and the probabilities that it gives, lapses included."""
+    rows = np.arange(len(told.person))
+    chance = 1.0 / told.allowed.sum(axis=1)
+    answered = (rows, told.response)
+    parameters: dict[str, Any] = {}
+    used: list[str] = []
+    statements: list[str] = []
+    n_choices = 0
+
+    def declare(name: str, value: float, error: float, low: float, high: float, unit: str, meaning: str) -> str:
+        parameters[name] = {
+            "prior": "normal",
+            "mean": rounded(value),
+            "sd": max(rounded(error), 1e-4),
+            "low": low,
+            "high": high,
+            "unit": unit,
+            "meaning": meaning,
+        }
+        return f'parameters["{name}"]'
+
+    def code(term: Term) -> str:
+        used.append(term.code)
+        return term.code
+
+    if isinstance(model, Additive):
+        total = _evidence(model, plain, gates, told, rows)
+        behind = np.where(told.allowed > 0, total[answered][:, None] - total, np.inf)
+        behind[answered] = np.inf
+        spread = sensitivities(behind, model.lapse, chance, told.person, 1.0)
+        parameters["lapse"] = lapse_prior(Spread(model.lapse, 0.01))
+        parameters["sensitivity"] = {
+            "prior": "log_normal",
+            "median": rounded(float(np.exp(spread.center))),
+            "log_sd": max(rounded(spread.spread), 0.01),
+            "low": 0.01,
+            "high": 100.0,
+            "unit": "factor",
+            "meaning": "how strictly a person follows the weighted sum",
+        }
+        words, parts = [], []
+        for number, (term, weight, error) in enumerate(zip(model.terms, model.weights, model.errors, strict=True), 1):
+            lead = plain.items[term.lead]
+            says, text = lead.words if weight > 0 else lead.opposite, f"({code(lead)})"
+            if term.gate >= 0:
+                gate = gates.items[term.gate]
+                text, says = f"{text} * ({code(gate)})[..., None]", f"{says} to the extent that {gate.words}"
+            limit = rounded(4 * abs(weight) + 6 * error)
+            meaning = f"log odds for each unit in: {lead.words}"
+            error = min(error, 0.1 * abs(weight))
+            name = declare(f"weight_{number}", weight, error, -limit, limit, "log odds", meaning)
+            parts.append(f"{name}[..., None] * {text}")
+            words.append(says)
+        statements += [f"{'evidence = evidence + ' if k else 'evidence = '}{part}" for k, part in enumerate(parts)]
+        statements += [
+            'strength = xp.where(allowed > 0, parameters["sensitivity"][..., None] * evidence, -1e9)',
+            "strength = xp.exp(strength - strength.max(axis=-1)[..., None])",
+            "p = strength / strength.sum(axis=-1)[..., None]",
+        ]
+        claim = (
+            f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
+        )
+        title, p = "Weighed lessons", probabilities(model, plain, signed, gates, told, rows)
+    else:
+        clean, lapse = sharpened(model, branches(model, signed, gates, pairs.counts))
+        parameters["lapse"] = {}
+
+        def emit(node: Node, among: str) -> str:
+            nonlocal n_choices
+            n_choices += 1
+            choice = f"choice_{n_choices}"
+            if isinstance(node, Const):
+                expression = f"evenly({among})"
+                if node.p != 0.5 and told.allowed.shape[1] == 2:
+                    p = _inside(node.p)
+                    statements.append(f"{choice} = {among} * ({1 - p:.4g} + {2 * p - 1:.4g} * xp.arange(2))")
+                    expression = f"evenly({choice})"
+            elif isinstance(node, Split):
+                gate = code(gates.items[node.gate])
+                yes, no = emit(node.yes, among), emit(node.no, among)
+                expression = f"xp.where(({gate})[..., None], {yes}, {no})"
+            else:
+                turned, surely = _direction(node)
+                lead = signed.items[node.lead]
+                score = f"-({code(lead)})" if turned else code(lead)
+                sure = "1.0"
+                if surely < 1:
+                    says = lead.opposite if turned else lead.words
+                    name = f"consistency_{len(parameters)}"
+                    sure = declare(name, surely, 0.02, 0.0, 1.0, "probability", f"how often people {says}")
+                    sure += "[..., None]"
+                best = choice.replace("choice", "best")
+                statements.append(f"{best} = best_of({score}, {among}, xp)")
+                expression = f"follow({emit(node.tie, best)}, {best}, {sure}, {among}, xp)"
+            statements.append(f"{choice} = {expression}")
+            return choice
+
+        statements.append(f"p = {emit(clean, 'allowed')} + 0.0 * allowed")
+        base = _distribution(clean, signed, gates, told, rows, told.allowed)
+        spread = lapses(base[answered], chance, told.person, 1.0, lapse)
+        parameters["lapse"] = lapse_prior(spread)
+        claim = f"people {tree_words(clean, signed, gates)}; sometimes they choose at random."
+        claim = claim.replace("guess", "choose any") if told.allowed.shape[1] > 2 else claim
+        title = "Rule list of learning"
+        p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
+    head = [
+        "state = current(state, parameters, trials, xp)",
+        'allowed = trials["available"]',
+    ]
+    tail = ['lapse = parameters["lapse"][..., None]', "return (1 - lapse) * p + lapse * evenly(allowed)"]
+    choose = "def choose(parameters, trials, xp, state):\n" + indent("\n".join([*head, *statements, *tail]), "    ")
+    entries = sorted({name for text in used for name in remembered(text)} or {"last"})
+    docstring = fill(f"{title}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+    declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
+    helpers = [EVENLY.strip() + "\n", *(text.strip() + "\n" for text in (BEST, FOLLOW) if "follow(" in choose)]
+    return "\n\n".join([f'"""{docstring}\n"""\n\n{declared}', *helpers, _state_code(entries), choose + "\n"]), claim, p
