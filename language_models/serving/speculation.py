@@ -5,6 +5,7 @@ many requests has nothing to spare for them. So acceptance alone decides nothing
 
 The rule, for a study's mix of prompts (`recommend`):
 
+- **drop** when calls fail with it that do not without;
 - **keep** when the ratio of mean latencies, with to without, lies below 1 by its whole 95 % interval, and the 99th
   percentile is at most a tenth worse;
 - **smaller** when it does not, but at least 60 % of the drafted tokens are accepted: drafts are good and cost too much,
@@ -172,7 +173,10 @@ def recommend(
     accepted = _pooled(with_it)
     figures = f"latency x{ratio:.2f} ({low:.2f} to {high:.2f}), 99th percentile x{tail:.2f}, {accepted:.0%} accepted"
     advice: Advice = "drop"
-    if high < 1 and tail <= WORST_TAIL:
+    lost = [item.role for item, off in zip(with_it, without, strict=True) if item.n_failed > off.n_failed]
+    if lost:
+        why = f"calls of {', '.join(lost)} fail with it that do not without"
+    elif high < 1 and tail <= WORST_TAIL:
         advice, why = "keep", "calls are faster and the slowest are not much slower"
     elif accepted >= GOOD_ACCEPTANCE:
         advice, why = "smaller", "drafts are good but cost more than they save: draft fewer tokens or with less"

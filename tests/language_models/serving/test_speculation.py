@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,6 +67,13 @@ def test_a_worse_tail_is_not_put_up_with():
     assert found.interval[1] < 1
     assert found.tail_ratio > 2
     assert found.advice == "drop"
+
+
+def test_speculation_that_makes_calls_fail_is_dropped_however_fast():
+    fast = replace(latencies("arbiter", noisy(0.5, 2), acceptance=GOOD), n_failed=1)
+    found = recommend([latencies("arbiter", noisy(1, 1))], [fast], np.random.default_rng(3))
+    assert found.advice == "drop"
+    assert "calls of arbiter fail with it" in found.reason
 
 
 def test_shapes_count_as_often_as_the_study_asks_them():
