@@ -253,6 +253,12 @@ def check_claim(
     return ClaimReport(theory.name, tuple(tried))
 
 
+def variations(domain: Domain) -> dict[str, str]:
+    """What can be varied in a domain, by name, in words."""
+    rng = np.random.default_rng(0)
+    return {name: offer.meaning for name, offer in _offers(domain, domain.probes(rng), rng).items()}
+
+
 @dataclass(frozen=True)
 class _Contrast:
     """Pairs of trials that differ in one way, or the same trials after two different pasts."""

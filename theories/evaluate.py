@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from experiments.task import Domain, Trials
 from theories.calibrate import calibrate, leave_one_out
 from theories.grammar import Composition, Grammar
+from theories.prior import Prior
+from theories.rewrite import with_literal
 from theories.sandbox.client import Sandbox
+from theories.sandbox.lint import parse
 from theories.score import UnitScores, log_predictive, proportion_error
 from theories.theory import Theory, TheoryProgram, read_program
 from theories.view import View
@@ -62,7 +66,55 @@ def evaluate(
         TheoryError: The source cannot be run.
     """
     title = composition_title(grammar, composition)
+
+    def write(priors: Mapping[str, Prior]) -> TheoryProgram:
+        fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in priors.items()})
+        return TheoryProgram(grammar.write(fitted, title), author, parents)
+
     wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots), title), author))
+    n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
+    return _fitted(wide, write, composition, n_mechanisms, trials, domain, sandbox, n_draws, n_iterations)
+
+
+def evaluate_program(
+    program: TheoryProgram,
+    trials: Sequence[Trials],
+    domain: Domain,
+    sandbox: Sandbox,
+    *,
+    n_draws: int = 256,
+    n_iterations: int = 6,
+) -> Evaluated:
+    """Fit and score a theory that the grammar did not write, as `evaluate` does one that it wrote.
+
+    Its declared ranges are narrowed in its source, and every statement of its functions beside returning counts as a
+    mechanism.
+
+    Raises:
+        TheoryError: The source cannot be run.
+    """
+    wide = read_program(program)
+
+    def write(priors: Mapping[str, Prior]) -> TheoryProgram:
+        literal = {name: prior.to_literal() for name, prior in priors.items()}
+        return TheoryProgram(with_literal(program.source, "PARAMETERS", literal), program.author, program.parents)
+
+    empty, size = Composition({}), n_statements(program.source)
+    return _fitted(wide, write, empty, size, trials, domain, sandbox, n_draws, n_iterations)
+
+
+def _fitted(
+    wide: Theory,
+    write: Callable[[Mapping[str, Prior]], TheoryProgram],
+    composition: Composition,
+    n_mechanisms: int,
+    trials: Sequence[Trials],
+    domain: Domain,
+    sandbox: Sandbox,
+    n_draws: int,
+    n_iterations: int,
+) -> Evaluated:
+    """Narrow the priors of ``wide``, write the theory with them, and score it."""
     pooled = all(item.pooled for item in trials)
     if pooled:  # one point is fitted to all people: draws only start the fit
         n_draws = min(n_draws, POOLED_DRAWS)
@@ -79,8 +131,7 @@ def evaluate(
         narrow = calibrate(
             wide.priors, trials, predict, likelihood=likelihood, n_draws=n_draws, n_iterations=n_iterations
         )
-        fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in narrow.items()})
-        theory = read_program(TheoryProgram(grammar.write(fitted, title), author, parents))
+        theory = read_program(write(narrow))
         population = theory.population(n_draws)
         if pooled:
             answers = predict(population)
@@ -90,8 +141,18 @@ def evaluate(
             answers = [item.probabilities for item in evidence]
             scores = tuple(log_predictive(item) for item in evidence)
     error = np.mean([proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)])
-    n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
+    fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in narrow.items()})
     return Evaluated(fitted, theory, scores, float(error), n_mechanisms, pooled)
+
+
+def n_statements(source: str) -> int:
+    """Statements in the functions of a source, without ``return``, docstrings and definitions."""
+    return sum(
+        isinstance(node, ast.stmt) and not isinstance(node, ast.Return | ast.FunctionDef | ast.Expr)
+        for function in parse(source).body
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    )
 
 
 def composition_title(grammar: Grammar, composition: Composition) -> str:

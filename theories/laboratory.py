@@ -20,9 +20,10 @@ from experiments.participants.simulated import as_trials
 from experiments.task import Domain, Stimuli, Trials
 from theories.behave import behave
 from theories.check import load_theory
+from theories.claim import ClaimReport, Prediction, check_claim
 from theories.distance import Duplicate, find_duplicate
 from theories.errors import TheoryError
-from theories.evaluate import Evaluated, evaluate
+from theories.evaluate import Evaluated, evaluate, evaluate_program
 from theories.grammar import Composition, Grammar
 from theories.sandbox.client import Limits, Sandbox
 from theories.score import Evidence
@@ -75,6 +76,12 @@ class Laboratory:
             TheoryError: The first check that it fails.
         """
         return self._pool.submit(lambda: load_theory(program, self.domain, self._sandbox(), thorough=True)).result()
+
+    def check_claim(self, theory: Theory, predictions: Sequence[Prediction]) -> ClaimReport:
+        """Try predictions on a theory's code; see `theories.claim.check_claim`."""
+        return self._pool.submit(
+            lambda: check_claim(theory, self.domain, self._sandbox(), predictions=predictions)
+        ).result()
 
     def duplicate(self, candidate: Theory, pool: Sequence[Theory], stimuli: Stimuli) -> Duplicate | None:
         """The first of ``pool`` that predicts as ``candidate`` does once it may adapt; see `find_duplicate`."""
@@ -245,6 +252,19 @@ class Laboratory:
                 return error
 
         return self._map(one, items)
+
+    def evaluate_program(
+        self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
+    ) -> Evaluated | TheoryError:
+        """`evaluate` for a theory that the grammar did not write."""
+
+        def one(item: TheoryProgram) -> Evaluated | TheoryError:
+            try:
+                return evaluate_program(item, trials, self.domain, self._sandbox(), n_draws=n_draws)
+            except TheoryError as error:
+                return error
+
+        return self._map(one, [program])[0]
 
     def close(self) -> None:
         """End all sandboxes."""

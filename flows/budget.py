@@ -1,0 +1,24 @@
+"""Raise the budget for language models of a run that has used it up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flows.record import RECORD_TYPES
+from flows.run import check_run
+from language_models.ledger import Budget
+from theories.roles.record import BudgetRaised
+from traces.step import Trace
+
+
+def raise_budget(folder: Path, budget: Budget) -> None:
+    """Give a run another budget for language models, in place of its own, from its next pass on.
+
+    Raises:
+        RunMissingError: There is no run.
+        LockedError: Another process is writing it.
+    """
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES) as trace:
+        number = sum(1 for _ in trace.records(BudgetRaised))
+        trace.record(BudgetRaised(budget=budget), name="raise_budget", position={"number": number})

@@ -1,0 +1,134 @@
+"""The parts of a study file about language models: which there are, which roles they take, what they may cost."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from language_models.client import Part, Sampling
+from language_models.clients import CLIENTS
+from language_models.ledger import Budget
+from language_models.settings import ModelSettings
+from theories.roles.lens import LENSES
+
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge")
+MOST_RULES = 8
+
+
+class RolesConfig(Part):
+    """Which model takes which role; a role without one is left to the laboratory's own search, or left out."""
+
+    arbiter: str = ""
+    """Reads the case file of the theory that lost and says what is wrong, citing records."""
+    reviser: tuple[str, ...] = ()
+    """Writes successors, one under each lens. With several models a bandit chooses, by validated improvement per
+    cost."""
+    advocate: str = ""
+    """Makes the strongest case for the losing theory, and proposes trials on which its own theory should win."""
+    auditor: str = ""
+    """Reads the claims of new theories without their code and says what they predict, which is tried on the code."""
+    judge: str = ""
+    """Is one more member of the panel of judges."""
+    lenses: tuple[str, ...] = tuple(LENSES)
+    """Under which successors are written."""
+    successors: int = Field(3, ge=0, le=20)
+    """Theories of language models that are submitted in a cycle, at most."""
+    temperature: float = Field(0.7, ge=0, le=2)
+    max_tokens: int = Field(2048, ge=64, le=65536)
+    """Of an answer."""
+    repeats: int = Field(3, ge=1, le=9)
+    """Readings of each pair in each order, by the judge; an odd number, decided by majority."""
+    exhausted: Literal["stop", "go_on"] = "stop"
+    """When the budget covers no further stage: stop the run, to be resumed with a larger one, or go on without."""
+    unreachable: Literal["stop", "go_on"] = "stop"
+    """When a server gives no answer in all tries: stop the run, to be resumed, or go on without that answer."""
+    rules: tuple[str, ...] = ()
+    """Rules of the study, pinned to every request beside the laboratory's own; a plain paragraph each."""
+
+    @field_validator("reviser", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return ((value,) if value else ()) if isinstance(value, str) else value
+
+    @field_validator("lenses")
+    @classmethod
+    def _lenses_exist(cls, lenses: tuple[str, ...]) -> tuple[str, ...]:
+        for name in lenses:
+            if name not in LENSES:
+                near = difflib.get_close_matches(name, LENSES, n=1)
+                raise ValueError(
+                    f"there is no lens {name!r}"
+                    + (f"; did you mean {near[0]!r}?" if near else f". Known: {', '.join(LENSES)}")
+                )
+        if len(set(lenses)) < len(lenses):
+            raise ValueError("a lens is named twice")
+        return lenses
+
+    @field_validator("rules")
+    @classmethod
+    def _few_plain_rules(cls, rules: tuple[str, ...]) -> tuple[str, ...]:
+        if len(rules) > MOST_RULES or any(not text.strip() or "\n" in text for text in rules):
+            raise ValueError(f"give at most {MOST_RULES} rules, each a plain paragraph without line breaks")
+        return rules
+
+    @model_validator(mode="after")
+    def _majority(self) -> RolesConfig:
+        if self.repeats % 2 == 0:
+            raise ValueError(f"{self.repeats} repeats have no majority; give an odd number")
+        return self
+
+    def models_of(self, role: str) -> tuple[str, ...]:
+        """Names of the models that may take a role; none where the study gives it to nobody."""
+        named = getattr(self, role)
+        return named if isinstance(named, tuple) else (named,) if named else ()
+
+    @property
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Every role with every model that may take it."""
+        return ((role, model) for role in ROLES for model in self.models_of(role))
+
+    @property
+    def used(self) -> bool:
+        """Whether any model is asked anything."""
+        return any(True for _ in self.named)
+
+    def sampling(self) -> Sampling:
+        """How answers are drawn."""
+        return Sampling(temperature=self.temperature, max_tokens=self.max_tokens)
+
+
+def with_names(value: Any) -> Any:
+    """The tables of ``[models.NAME]`` with their names in them."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: {"name": name, **settings} if isinstance(settings, dict) else settings for name, settings in value.items()
+    }
+
+
+def check_models(models: dict[str, ModelSettings], roles: RolesConfig) -> None:
+    """Raise ValueError for a client, or a model of a role, that there is not."""
+    for name, settings in models.items():
+        if settings.name != name:
+            raise ValueError(f"models.{name}: its name is {settings.name!r}; leave the key `name` out")
+        if settings.client not in CLIENTS:
+            raise ValueError(
+                f"models.{name}.client: there is no client {settings.client!r}. Known: {', '.join(CLIENTS)}"
+            )
+    for role, model in roles.named:
+        if model not in models:
+            near = difflib.get_close_matches(model, models, n=1)
+            known = f"; did you mean {near[0]!r}?" if near else f". Described are: {', '.join(models) or 'none'}"
+            raise ValueError(f"roles.{role}: no model {model!r} is described under [models.{model}]{known}")
+    several = [models[name].price for name in roles.reviser]
+    if len(several) > 1 and 0 < sum(bool(price.input or price.output) for price in several) < len(several):
+        raise ValueError(
+            "roles.reviser: models are compared by improvement per cost, and some of these have no price; "
+            "give each one under [models.NAME.price], local ones what their machine costs"
+        )
+
+
+__all__ = ["Budget", "ModelSettings", "RolesConfig", "check_models", "with_names"]

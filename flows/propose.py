@@ -1,0 +1,409 @@
+"""Stage: language models read the case file, write successors and mend them; what passes joins the search's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiments.task import Stimuli
+from flows.engine import task
+from flows.roles import Heard, ask_stage
+from flows.run import Run
+from theories.advocate import GrammarAdvocate
+from theories.errors import TheoryError
+from theories.record import Diagnosis, Submitted
+from theories.roles.answer import Audit, CaseReading, Statement, Steelman, Successor
+from theories.roles.exhibit import (
+    MOST_EXPERIMENTS,
+    Exhibit,
+    answers_exhibit,
+    case_exhibit,
+    missed_rows,
+    predictions_exhibit,
+    records_of,
+    theory_exhibit,
+    trials_exhibit,
+    variations_exhibit,
+)
+from theories.roles.lens import LENSES
+from theories.roles.prompt import read_prompt
+from theories.roles.question import Question
+from theories.roles.record import CaseRead, CheckedStatement, ClaimAudited, SuccessorsProposed, SuccessorTried
+from theories.roles.statement import checked, conjecture
+from theories.roles.tryout import Tried, program_of, try_program
+from theories.theory import Theory, TheoryProgram, read_program
+from traces.digest import Digest
+from traces.step import Recorded, StepContext
+
+FITTING_DRAWS = 256
+MOST_TRIED = 8
+"""Earlier proposals that revisers are told of."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What all roles of a cycle read."""
+
+    leader: Digest
+    loser: Digest
+    file: Exhibit
+    evidence: tuple[Exhibit, ...]
+    """Answers and predictions, the latest experiment first."""
+    inputs: tuple[Digest, ...]
+
+
+@task(name="propose")
+async def propose(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Recorded[SuccessorsProposed] | None:
+    """Arbiter and rival's advocate, then revisers under their lenses, one repair each, and the claims' audit.
+
+    Returns:
+        What is submitted; None where the study gives these roles to nobody.
+    """
+    roles = run.config.roles
+    if not (roles.arbiter or roles.reviser):
+        return None
+    run.progress.stage(cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads")
+    case = case_of(run, diagnosis)
+    read = await _read(run, cycle, case)
+    written = await ask_stage(run, cycle, "write", _writing(run, case, read)) if roles.reviser else []
+    tried = await _try_all(run, cycle, written, 0)
+    mended = await ask_stage(run, cycle, "repair", _repairs(run, case, tried))
+    tried += await _try_all(run, cycle, mended, 1)
+    passed = [item for item in tried if item.record.outcome == "submitted"]
+    passed.sort(key=lambda item: -(item.record.criterion or 0.0))
+    passed = passed[: roles.successors]
+    await _audit(run, cycle, passed)
+    for item in tried:
+        if item.record.outcome != "submitted":
+            run.progress.note(
+                f"{item.record.name or 'a successor'} ({item.record.lens}) was refused: {item.record.reason}"
+            )
+    return run.record(
+        SuccessorsProposed(
+            cycle=cycle,
+            n_asked=len(written) + len(mended),
+            n_answered=len(tried),
+            submissions=tuple(_submitted(item.record) for item in passed),
+        ),
+        name="propose",
+        inputs=[diagnosis.digest, *(item.digest for item in read), *(item.digest for item in tried)],
+        position={"cycle": cycle},
+    )
+
+
+def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> Case:
+    """The case file and the evidence behind it, as exhibits."""
+    record = diagnosis.record
+    pair = (record.loser, record.leader)
+    inputs = [diagnosis.digest]
+    evidence: list[Exhibit] = []
+    for name in list(run.state.collected)[::-1][:MOST_EXPERIMENTS]:
+        scores = [run.state.scores[theory, name] for theory in pair]
+        collected, trials = run.state.collected[name], run.trials(name)
+        rows = missed_rows(trials, [item.record for item in scores])
+        evidence.append(answers_exhibit(run.domain, trials, collected.digest, rows, name))
+        evidence += [
+            predictions_exhibit(run.state.name(theory), score.record, score.digest, rows)
+            for theory, score in zip(pair, scores, strict=True)
+        ]
+        inputs += [collected.digest, *(item.digest for item in scores)]
+    names = {theory: run.state.name(theory) for theory in pair}
+    file = case_exhibit(record, diagnosis.digest, names)
+    return Case(record.leader, record.loser, file, tuple(evidence), tuple(inputs))
+
+
+async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
+    """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
+    roles = run.config.roles
+    leader, loser = (run.state.name(name) for name in (case.leader, case.loser))
+    sources = _sources(run, case)
+    questions: list[Question[CaseReading] | Question[Steelman]] = []
+    if roles.arbiter:
+        questions.append(
+            Question(
+                role="arbiter",
+                prompt=read_prompt("arbiter"),
+                subject=case.loser,
+                task=f"Say what is wrong with {loser}, which lost to {leader}.",
+                exhibits=(case.file, *case.evidence, *sources),
+                answer=CaseReading,
+                inputs=case.inputs,
+            )
+        )
+    if roles.advocate and "steelman" in roles.lenses and roles.reviser:
+        questions.append(
+            Question(
+                role="advocate",
+                prompt=read_prompt("steelman"),
+                subject=case.loser,
+                task=f"You are the advocate of {leader}. Make the strongest case for {loser}.",
+                exhibits=(*case.evidence, case.file, *sources),
+                answer=Steelman,
+                inputs=case.inputs,
+            )
+        )
+    heard = await ask_stage(run, cycle, "read", questions)
+    return [_believed(run, cycle, case, item) for item in heard if item.value is not None]
+
+
+def _sources(run: Run, case: Case) -> tuple[Exhibit, Exhibit]:
+    """The loser's and the leader's."""
+    return theory_exhibit(run.theory(case.loser), "the loser"), theory_exhibit(run.theory(case.leader), "the leader")
+
+
+def _believed(run: Run, cycle: int, case: Case, heard: Heard[CaseReading] | Heard[Steelman]) -> Recorded[CaseRead]:
+    """What was said, each statement with what the records do not bear out."""
+    value = heard.value
+    assert value is not None
+    said: Sequence[Statement]
+    said, guess, change = (
+        (value.statements, value.hypothesis, value.change)
+        if isinstance(value, CaseReading)
+        else (value.case, "", value.repair)
+    )
+    records = records_of(heard.shown)
+    return run.record(
+        CaseRead(
+            cycle=cycle,
+            task=heard.question.prompt.name,
+            theory=case.loser,
+            statements=tuple(checked(item, heard.rules, records) for item in said),
+            hypothesis=conjecture(guess, heard.rules),
+            change=conjecture(change, heard.rules),
+        ),
+        name="believe",
+        inputs=[heard.answered.digest, *case.inputs],
+        position={"cycle": cycle, "task": heard.question.prompt.name},
+    )
+
+
+def _writing(run: Run, case: Case, read: Sequence[Recorded[CaseRead]]) -> list[Question[Successor]]:
+    """One question for each lens."""
+    by_task = {item.record.task: item for item in read}
+    arbiter, steelman = by_task.get("arbiter"), by_task.get("steelman")
+    loser, leader = _sources(run, case)
+    common = [trials_exhibit(run.domain, _stimuli(run)), case.file]
+    common += _opinion("the arbiter's opinion", arbiter)
+    common += [variations_exhibit(run.domain), *case.evidence[:3]]
+    before = _tried_before(run)
+    questions = []
+    for name in run.config.roles.lenses:
+        lens = LENSES[name]
+        sources = [leader, loser] if lens.parent == "leader" else [loser, leader]
+        own = _opinion("the strongest case for the loser", steelman) if name == "steelman" else []
+        questions.append(
+            Question(
+                role="reviser",
+                prompt=read_prompt("reviser"),
+                subject=name,
+                task=lens.task,
+                exhibits=(sources[0], *own, *common, sources[1], *before, *case.evidence[3:]),
+                answer=Successor,
+                inputs=(
+                    *case.inputs,
+                    *(item.digest for item in (arbiter, steelman if own else None) if item is not None),
+                    *(item.digest for item in run.state.tried[-MOST_TRIED:]),
+                ),
+            )
+        )
+    return questions
+
+
+def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
+    """What a model said and the records bear out; guesses as guesses."""
+    if read is None:
+        return []
+    record = read.record
+    value = {f"statement_{place}": text for place, text in enumerate(_supported(record.statements), start=1)}
+    value |= {name: text for name, text in (("guess", record.hypothesis), ("advice", record.change)) if text}
+    return [Exhibit(title, value)] if value else []
+
+
+def _supported(statements: Sequence[CheckedStatement]) -> list[str]:
+    return [item.text for item in statements if item.supported]
+
+
+def _tried_before(run: Run) -> list[Exhibit]:
+    """What became of earlier proposals, so that none is made twice."""
+    lines = [
+        f"{item.record.change} ({item.record.outcome}{': ' if item.record.reason else ''}{item.record.reason[:160]})"
+        for item in run.state.tried[-MOST_TRIED:]
+    ]
+    return [Exhibit("proposed before", lines)] if lines else []
+
+
+def _stimuli(run: Run) -> Stimuli:
+    """Of the latest experiment."""
+    return run.trials(list(run.state.collected)[-1]).stimuli
+
+
+async def _try_all(
+    run: Run, cycle: int, heard: Sequence[Heard[Successor]], attempt: int
+) -> list[Recorded[SuccessorTried]]:
+    """Check and fit what was written, one after another, so that the second of two equal sources is a duplicate."""
+    return [await _try_one(run, cycle, item, attempt) for item in heard if item.value is not None]
+
+
+async def _try_one(run: Run, cycle: int, heard: Heard[Successor], attempt: int) -> Recorded[SuccessorTried]:
+    answer, answered = heard.value, heard.answered
+    assert answer is not None
+    lens = heard.question.subject
+    parents = _parents(run, lens)
+    program = program_of(answer, f"language model {answered.record.model}", parents)
+    experiments = list(run.state.collected)
+    known = set(run.state.theories) | {
+        digest for item in run.state.tried for digest in (item.record.source, item.record.fitted) if digest is not None
+    }
+
+    def work(context: StepContext) -> SuccessorTried:
+        trials = [run.trials(name) for name in experiments]
+        found = try_program(
+            program,
+            run.laboratory.check,
+            lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
+            GrammarAdvocate(run.family.grammar),
+            known,
+        )
+        return _tried_record(context, found, heard, cycle, attempt, answer.change)
+
+    return await run.step(
+        "try",
+        work,
+        returns=SuccessorTried,
+        inputs=[answered.digest, *(run.state.collected[name].digest for name in experiments)],
+        position={"cycle": cycle, "lens": lens, "attempt": attempt},
+    )
+
+
+def _tried_record(
+    context: StepContext, found: Tried, heard: Heard[Successor], cycle: int, attempt: int, change: str
+) -> SuccessorTried:
+    answered = heard.answered.record
+    fitted = None if found.theory is None else context.artifacts.put(found.theory.program.source.encode())
+    return SuccessorTried(
+        cycle=cycle,
+        lens=heard.question.subject,
+        attempt=attempt,
+        model=answered.model,
+        model_version=heard.version,
+        calls=answered.calls,
+        outcome=found.outcome,
+        reason=found.reason,
+        name=found.name,
+        source=context.artifacts.put(found.program.source.encode()),
+        fitted=fitted,
+        parents=found.program.parents,
+        change=change,
+        criterion=found.criterion,
+        error=found.error,
+    )
+
+
+def _parents(run: Run, lens: str) -> tuple[Digest, ...]:
+    diagnosis = run.state.diagnoses[-1].record
+    parent = LENSES[lens].parent
+    return () if parent == "none" else (diagnosis.leader if parent == "leader" else diagnosis.loser,)
+
+
+def _repairs(run: Run, case: Case, tried: Sequence[Recorded[SuccessorTried]]) -> list[Question[Successor]]:
+    """One more chance for what the checks refused, with the refusal's own words."""
+    return [
+        Question(
+            role="reviser",
+            prompt=read_prompt("repair"),
+            subject=item.record.lens,
+            task="Mend your theory so that the laboratory accepts it.",
+            exhibits=(
+                Exhibit("your source", run.trace.artifacts.get(item.record.source).decode()),
+                Exhibit("the refusal", item.record.reason),
+                trials_exhibit(run.domain, _stimuli(run)),
+                variations_exhibit(run.domain),
+            ),
+            answer=Successor,
+            inputs=(item.digest,),
+        )
+        for item in tried
+        if item.record.outcome == "refused"
+    ]
+
+
+async def _audit(run: Run, cycle: int, passed: Sequence[Recorded[SuccessorTried]]) -> list[Recorded[ClaimAudited]]:
+    """What the words of each claim predict, tried on its code."""
+    if not run.config.roles.auditor:
+        return []
+    questions: list[Question[Audit]] = []
+    theories: dict[str, tuple[Recorded[SuccessorTried], Theory]] = {}
+    for item in passed:
+        theory = read_program(_program(run, item.record))
+        theories[theory.digest] = (item, theory)
+        questions.append(
+            Question(
+                role="auditor",
+                prompt=read_prompt("auditor"),
+                subject=theory.digest,
+                task="State what this claim predicts.",
+                exhibits=(Exhibit("the claim", f"{theory.name}: {theory.claim}"), variations_exhibit(run.domain)),
+                answer=Audit,
+                inputs=(item.digest,),
+            )
+        )
+    audited = []
+    for heard in await ask_stage(run, cycle, "audit", questions):
+        if heard.value is None:
+            continue
+        item, theory = theories[heard.question.subject]
+        audited.append(await _audit_one(run, cycle, heard, item, theory))
+    return audited
+
+
+async def _audit_one(
+    run: Run, cycle: int, heard: Heard[Audit], item: Recorded[SuccessorTried], theory: Theory
+) -> Recorded[ClaimAudited]:
+    value, fitted = heard.value, theory.digest
+    assert value is not None
+
+    def work(context: StepContext) -> ClaimAudited:
+        held: list[str] = []
+        contradicted: list[str] = []
+        not_tried: list[str] = []
+        for stated in value.predictions:
+            try:
+                (found,) = run.laboratory.check_claim(theory, [stated.prediction]).tried
+            except TheoryError as error:
+                not_tried.append(str(error))
+                continue
+            (held if found.held else contradicted).append(found.sentence)
+        return ClaimAudited(
+            cycle=cycle,
+            theory=fitted,
+            held=tuple(held),
+            contradicted=tuple(contradicted),
+            not_tried=tuple(not_tried),
+            unclear=value.unclear,
+        )
+
+    return await run.step(
+        "audit",
+        work,
+        returns=ClaimAudited,
+        inputs=[heard.answered.digest, item.digest],
+        position={"cycle": cycle, "theory": fitted},
+    )
+
+
+def _program(run: Run, record: SuccessorTried) -> TheoryProgram:
+    assert record.fitted is not None
+    source = run.trace.artifacts.get(record.fitted).decode()
+    return TheoryProgram(source, f"language model {record.model}", record.parents)
+
+
+def _submitted(record: SuccessorTried) -> Submitted:
+    assert record.fitted is not None
+    assert record.criterion is not None
+    return Submitted(
+        source=record.fitted,
+        author=f"language model {record.model}",
+        parents=record.parents,
+        change=record.change,
+        criterion=record.criterion,
+    )

@@ -1,0 +1,90 @@
+"""Types of answers: enforceable, bounded, and turned into what the laboratory works with."""
+
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from experiments.domains import DOMAINS
+from experiments.errors import DesignError, StimuliError
+from experiments.proposal import check_proposal
+from experiments.task import Stimuli
+from judges.rubrics.language_model import PairReading
+from language_models.structured import answer_schema
+from theories.claim import PROPERTIES
+from theories.roles.answer import (
+    MOST_TRIALS,
+    Audit,
+    CaseReading,
+    Stated,
+    Steelman,
+    Successor,
+    stimuli_of,
+    trials_type,
+    varied,
+)
+
+SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
+DOMAIN = DOMAINS["multiattribute"]
+SAMPLE = DOMAIN.candidates(SPACE, np.random.default_rng(0), 30)
+
+
+@pytest.mark.parametrize("kind", [Audit, CaseReading, Steelman, Successor, PairReading, trials_type(SAMPLE)])
+def test_every_answer_has_a_schema_that_servers_enforce(kind):
+    schema = answer_schema(kind)
+    assert schema["additionalProperties"] is False
+    assert set(schema["required"]) == set(kind.model_fields)
+
+
+def test_every_property_that_can_be_tried_can_be_stated():
+    assert set(Stated.model_json_schema()["properties"]["relation"]["enum"]) == set(PROPERTIES)
+
+
+def trials(rows: list[dict[str, object]]):
+    return trials_type(SAMPLE).model_validate_json(json.dumps({"reason": "they differ", "trials": rows}), strict=True)
+
+
+def test_trials_come_back_as_the_arrays_of_the_domain_with_what_never_varies_filled_in():
+    rows = [{"ratings": np.asarray(SAMPLE["ratings"][row]).tolist()} for row in (3, 5)]
+    found = stimuli_of(trials(rows), SAMPLE)
+    assert found.keys == SAMPLE.take([3, 5]).keys
+    assert set(varied(SAMPLE)) == {"ratings"}
+    DOMAIN.check(found)
+    check_proposal(DOMAIN, SPACE, found)
+
+
+@pytest.mark.parametrize("name", ["intertemporal", "offers", "multiattribute"])
+def test_any_trial_of_a_domain_can_be_proposed(name):
+    domain = DOMAINS[name]
+    sample = domain.probes(np.random.default_rng(1))[0]
+    rows = [{key: np.asarray(array[row]).tolist() for key, array in varied(sample).items()} for row in range(3)]
+    kind = trials_type(sample)
+    found = stimuli_of(kind.model_validate_json(json.dumps({"reason": "x", "trials": rows})), sample)
+    assert found.keys == sample.take([0, 1, 2]).keys
+
+
+def test_trials_of_another_shape_or_number_are_refused():
+    row = {"ratings": np.asarray(SAMPLE["ratings"][0]).tolist()}
+    for rows in ([row], [row] * (MOST_TRIALS + 1), [{"ratings": [[0, 1], [1, 0]]}] * 2, [row, {}]):
+        with pytest.raises(ValidationError):
+            trials(rows)
+
+
+def test_trials_that_are_none_are_refused_by_the_domain_or_the_space():
+    with pytest.raises(StimuliError, match="integers from 0 to rating_max"):
+        DOMAIN.check(stimuli_of(trials([{"ratings": [[0.5, 1, 2], [2, 1, 0]]}] * 2), SAMPLE))
+    twice = stimuli_of(trials([{"ratings": [[0, 1, 2], [2, 1, 0]]}] * 2), SAMPLE)
+    with pytest.raises(DesignError, match="is there twice"):
+        check_proposal(DOMAIN, SPACE, twice)
+
+
+def test_where_nothing_varies_everything_is_given():
+    same = Stimuli({"amounts": np.ones((3, 2))})
+    assert set(varied(same)) == {"amounts"}
+
+
+def test_a_citation_is_a_mark_and_a_digest():
+    for cite in ("deadbeef", "#dead", "#DEADBEEF", "#deadbeef and more"):
+        with pytest.raises(ValidationError):
+            Steelman.model_validate({"case": [{"text": "it is so", "cites": [cite]}], "repair": "none"})

@@ -1,0 +1,139 @@
+"""What each role answers, as types: their JSON schemas are what a server enforces, and everything is checked again.
+
+Texts are bounded, so that a model that does not know when to stop still comes to an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from experiments.errors import StimuliError
+from experiments.task import Stimuli
+from theories.claim import Prediction
+
+Sentence = Annotated[str, Field(min_length=1, max_length=400)]
+Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]
+"""``#`` and the beginning of a record's digest, as the record is shown."""
+MOST_TRIALS = 12
+"""Of an experiment that an advocate proposes."""
+
+
+class Answer(BaseModel):
+    """Frozen, with no other fields than those asked for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Statement(Answer):
+    """Something that records bear out."""
+
+    text: Sentence
+    """With every number as the records have it."""
+    cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
+
+
+class CaseReading(Answer):
+    """The arbiter's: what is wrong with the losing theory."""
+
+    statements: Annotated[tuple[Statement, ...], Field(min_length=1, max_length=4)]
+    hypothesis: Sentence
+    """What people do instead, in words."""
+    change: Sentence
+    """The one change that would mend the theory."""
+
+
+class Steelman(Answer):
+    """The strongest case for a rival, by the advocate of another theory."""
+
+    case: Annotated[tuple[Statement, ...], Field(min_length=1, max_length=3)]
+    repair: Sentence
+    """The smallest change that would save it."""
+
+
+class Stated(Answer):
+    """A prediction in terms that can be tried; see `theories.claim.Prediction`."""
+
+    relation: Literal[
+        "increasing",
+        "decreasing",
+        "non_decreasing",
+        "non_increasing",
+        "ignores",
+        "depends_on",
+        "reverses",
+        "deterministic",
+    ]
+    varied: Annotated[str, Field(max_length=40)]
+    """What is varied, one of those listed; empty for "deterministic"."""
+    of: Literal["", "first", "second"] = ""
+
+    @property
+    def prediction(self) -> Prediction:
+        """As the laboratory tries it."""
+        return Prediction(self.relation, self.varied, self.of)
+
+
+class Successor(Answer):
+    """The reviser's: a new theory."""
+
+    change: Sentence
+    """What is different from the theory it was made from."""
+    source: Annotated[str, Field(min_length=1, max_length=6000)]
+    """Python, whole."""
+    predictions: Annotated[tuple[Stated, ...], Field(max_length=4)] = ()
+    """What the claim says of any person; tried on the code."""
+
+
+class Audit(Answer):
+    """The claim auditor's: what a claim, read by itself, predicts."""
+
+    predictions: Annotated[tuple[Stated, ...], Field(max_length=4)]
+    unclear: Annotated[str, Field(max_length=400)] = ""
+    """What the claim leaves open."""
+
+
+class ProposedTrials(Answer):
+    """The advocate's: an experiment that its own theory should win. Make the type for a domain with `trials_type`."""
+
+    reason: Sentence
+    trials: tuple[Any, ...]
+
+
+def trials_type(example: Stimuli) -> type[ProposedTrials]:
+    """`ProposedTrials` for trials such as those of ``example``; what is the same in all of them need not be given."""
+    fields: dict[str, Any] = {name: (_numbers(np.shape(array)[1:]), ...) for name, array in varied(example).items()}
+    trial = create_model("ProposedTrial", __base__=Answer, **fields)
+    trials: Any = Annotated[tuple[trial, ...], Field(min_length=2, max_length=MOST_TRIALS)]
+    return create_model("ProposedTrials", __base__=ProposedTrials, trials=(trials, ...))
+
+
+def varied(example: Stimuli) -> dict[str, Any]:
+    """The arrays that differ from trial to trial; all of them where none does."""
+    found = {name: array for name, array in example.arrays.items() if (array != array[:1]).any()}
+    return found or dict(example.arrays)
+
+
+def _numbers(shape: Sequence[int]) -> Any:
+    """The type of nested lists of numbers of this shape."""
+    kind: Any = float
+    for length in reversed(shape):
+        kind = Annotated[tuple[kind, ...], Field(min_length=length, max_length=length)]
+    return kind
+
+
+def stimuli_of(proposed: ProposedTrials, example: Stimuli) -> Stimuli:
+    """The trials as arrays, with what is the same in all trials of ``example``.
+
+    Raises:
+        StimuliError: There is none.
+    """
+    rows = [trial.model_dump() for trial in proposed.trials]
+    if not rows:
+        raise StimuliError("no trial is proposed; name at least two.")
+    given = {name: np.asarray([row[name] for row in rows], dtype=np.float64) for name in varied(example)}
+    same = {name: np.repeat(array[:1], len(rows), axis=0) for name, array in example.arrays.items()}
+    return Stimuli({name: given.get(name, same[name]) for name in example.arrays})

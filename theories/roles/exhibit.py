@@ -1,0 +1,189 @@
+"""What roles read: records as exhibits, short enough for a prompt, with the digests by which they are cited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.task import Domain, Stimuli, Trials
+from language_models.context import Entry
+from language_models.tool import mention
+from theories.claim import PROPERTIES, variations
+from theories.record import Diagnosis, TheoryScored
+from theories.theory import Theory
+from traces.digest import Digest
+
+MOST_ROWS = 8
+"""Trials shown of one experiment: those that both theories miss most."""
+MOST_EXPERIMENTS = 3
+"""The latest, of which answers and predictions are shown trial by trial."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Something to read."""
+
+    title: str
+    value: Any
+    """Plain values, or a text."""
+    reference: str = ""
+    """Digest of the record that it shows; empty for what cannot be cited."""
+
+    @property
+    def entry(self) -> Entry:
+        """As a piece of data in a prompt."""
+        source = f"{self.title} {mention(self.reference)}" if self.reference else self.title
+        return Entry(kind="data", text=_text(self.value), source=source, reference=self.reference)
+
+
+def _text(value: Any) -> str:
+    """Lists and tables a line for each item, for people and for few tokens."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return "\n".join(f"{name}: {_line(item)}" for name, item in value.items())
+    return "\n".join(_line(item) for item in value)
+
+
+def _line(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def records_of(exhibits: Sequence[Exhibit]) -> dict[str, Any]:
+    """What can be cited, by digest."""
+    return {item.reference: item.value for item in exhibits if item.reference}
+
+
+def fitting(exhibits: Sequence[Exhibit], room: int, size: Callable[[Entry], int]) -> tuple[Exhibit, ...]:
+    """The exhibits that fit, in order of importance; one that is too long is left out, not cut.
+
+    Args:
+        exhibits: The most important first.
+        room: Tokens.
+        size: Tokens of an entry.
+    """
+    kept = []
+    for item in exhibits:
+        if (needed := size(item.entry)) <= room:
+            kept.append(item)
+            room -= needed
+    return tuple(kept)
+
+
+def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, str]) -> Exhibit:
+    """The case file: who lost to whom, where, and what survived the checks."""
+    value: dict[str, Any] = {
+        "loser": names[diagnosis.loser],
+        "leader": names[diagnosis.leader],
+        "behind_nats_per_choice": _rounded(diagnosis.difference),
+        "standard_error": _rounded(diagnosis.standard_error),
+        "where": diagnosis.location,
+        "hypothesis": diagnosis.hypothesis,
+    }
+    claims = [item for item in diagnosis.claims if item.feature] or diagnosis.claims
+    for number, claim in enumerate(claims, start=1):
+        value[f"claim_{number}"] = claim.text
+        if claim.recommendation:
+            value[f"advice_{number}"] = claim.recommendation
+    return Exhibit("case file", value, digest)
+
+
+def answers_exhibit(
+    domain: Domain, trials: Trials, digest: Digest, rows: Sequence[int], name: str | None = None
+) -> Exhibit:
+    """What people answered on some trials."""
+    shares = trials.proportions
+    counts = trials.counts.sum(axis=(0, 2))
+    value = [
+        {
+            "trial": int(row) + 1,
+            "shown": domain.describe(trials.stimuli, int(row)),
+            "answers": int(counts[row]),
+            **_shares(shares[row]),
+        }
+        for row in rows
+    ]
+    return Exhibit(f"answers in experiment {name or trials.experiment}", value, digest)
+
+
+def predictions_exhibit(theory: str, score: TheoryScored, digest: Digest, rows: Sequence[int]) -> Exhibit:
+    """How a theory did on one experiment, and what it had predicted for the trials shown."""
+    declared = score.declared.scores
+    predicted = _by_trial(score)
+    value: dict[str, Any] = {
+        "log_score_nats_per_choice": _rounded(declared.mean),
+        "squared_error_of_proportions": _rounded(score.error),
+        "predicted": {f"trial {int(row) + 1}": _shares(predicted[row]) for row in rows},
+    }
+    return Exhibit(f"{theory} on experiment {score.experiment}", value, digest)
+
+
+def missed_rows(trials: Trials, scores: Sequence[TheoryScored], most: int = MOST_ROWS) -> list[int]:
+    """Trials on which the shares of people deviate most from all of these theories, in standard errors."""
+    counts = np.maximum(trials.counts.sum(axis=(0, 2)), 1)
+    observed = np.nan_to_num(trials.proportions, nan=0.0)
+    deviations = []
+    for score in scores:
+        predicted = _by_trial(score)
+        error = np.sqrt(np.clip(predicted * (1 - predicted), 0.01, None) / counts[:, None])
+        deviations.append((np.abs(observed - predicted) / error).max(axis=1))
+    size = np.min(deviations, axis=0) * (trials.counts.sum(axis=(0, 2)) > 0)
+    return [int(row) for row in np.sort(np.argsort(-size, kind="stable")[:most])]
+
+
+def theory_exhibit(theory: Theory, title: str) -> Exhibit:
+    """A theory's source; cited by nobody, as it is no evidence."""
+    return Exhibit(f"source of {title}: {theory.name}", theory.program.source)
+
+
+def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
+    """What theories see of a trial: arrays and their shapes, and one trial in words."""
+    value: dict[str, Any] = {}
+    if domain.sequential:
+        one = {name: np.asarray(array)[:1] for name, array in stimuli.arrays.items()}
+        shown = domain.shown(one, {})
+        for name, array in shown.items():
+            axes = ["n_people"] if name in one else ["n_draws or 1", "n_people"]
+            value[f'trials["{name}"]'] = _shape([*axes, *np.shape(array)[len(axes) :]])
+        for name in domain.feedback(one, shown, np.zeros((1, 1), dtype=np.intp)):
+            value[f'feedback["{name}"]'] = _shape(["n_draws or 1", "n_people"])
+    else:
+        value |= {f'trials["{name}"]': _shape(["n_trials", *a.shape[1:]]) for name, a in stimuli.arrays.items()}
+    value["options"] = f"{domain.n_options(stimuli)}, called {', '.join(domain.options)}"
+    value["number of cues, options or steps"] = "may differ from experiment to experiment; take it from the shapes"
+    value["a trial"] = domain.describe(stimuli, 0)
+    return Exhibit("trials", value)
+
+
+def variations_exhibit(domain: Domain) -> Exhibit:
+    """The terms in which predictions are stated."""
+    value = {f'"varied": "{name}"': meaning for name, meaning in variations(domain).items()}
+    value["relations"] = ", ".join(PROPERTIES)
+    return Exhibit("what can be varied", value)
+
+
+def _shape(axes: Sequence[object]) -> str:
+    return f"({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
+
+
+def _by_trial(score: TheoryScored) -> NDArray[np.float64]:
+    """``(n_trials, n_options)`` predicted shares."""
+    told = np.asarray(score.proportions, dtype=np.float64)
+    if score.n_options == 2:
+        return np.stack([1 - told, told], axis=-1)
+    return told.reshape(-1, score.n_options)
+
+
+def _shares(shares: NDArray[np.float64]) -> dict[str, float]:
+    if len(shares) == 2:
+        return {"second": _rounded(float(shares[1]))}
+    return {f"option {place + 1}": _rounded(float(share)) for place, share in enumerate(shares)}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")

@@ -1,0 +1,43 @@
+"""Lenses of exploration: under each, a reviser writes a different kind of successor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Parent = Literal["loser", "leader", "none"]
+
+
+@dataclass(frozen=True)
+class Lens:
+    """One way to look for a better theory."""
+
+    task: str
+    parent: Parent
+    """The theory that is revised, and that the successor names as what it was made from."""
+
+
+LENSES: dict[str, Lens] = {
+    "mechanism": Lens(
+        "Change one mechanism of the losing theory, the one that the case file blames, and nothing else.", "loser"
+    ),
+    "leap": Lens(
+        "Leave both theories behind. Name a rule of another kind that people could follow here, and write that.", "none"
+    ),
+    "simplify": Lens(
+        "Write a theory that predicts like the leader with fewer parameters, or with a rule that people could follow "
+        "in their heads.",
+        "leader",
+    ),
+    "residual": Lens(
+        "Look at the answers that both theories miss most. Write the simplest theory that would have predicted those "
+        "and still predicts the others.",
+        "leader",
+    ),
+    "steelman": Lens(
+        "Defend the losing theory: take the strongest case for it as it is given, and make the smallest change that "
+        "saves it.",
+        "loser",
+    ),
+}
+"""By the name that study files use."""

@@ -1,0 +1,96 @@
+"""A question to a role: its prompt, what it is given to read, and the request that comes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from language_models.client import Request, Sampling
+from language_models.context import TOKENS_PER_MESSAGE, Context, Count, Entry, assemble, count_tokens, request_room
+from language_models.fence import without_marks
+from language_models.pins import Rule, check_request, pinned, render
+from theories.roles.exhibit import Exhibit, fitting
+from theories.roles.prompt import Prompt
+from traces.digest import Digest, digest_bytes
+
+T = TypeVar("T", bound=BaseModel)
+FENCE_TOKENS = 48
+"""Around each piece of data."""
+CONTEXT_TOKENS = 32_768
+"""Where neither study nor server says how long a context is."""
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """One thing asked of one role."""
+
+    role: str
+    """By which the study says which model is asked."""
+    prompt: Prompt
+    subject: str
+    """What it is about, different from other questions of its prompt in the same stage."""
+    task: str
+    """What to do now, in a sentence or two."""
+    exhibits: tuple[Exhibit, ...]
+    """The most important first."""
+    answer: type[T]
+    inputs: tuple[Digest, ...]
+    """Records from which the exhibits were made."""
+    sample: int = 0
+    """Which of several answers to the same question."""
+
+
+def request_of(
+    question: Question[T],
+    rules: Sequence[Rule],
+    sampling: Sampling,
+    *,
+    secret: str,
+    context_tokens: int = CONTEXT_TOKENS,
+    count: Count = count_tokens,
+) -> tuple[Request, tuple[Exhibit, ...]]:
+    """The request, without a schema and before the rules are pinned to it, and the exhibits that found room in it.
+
+    Args:
+        question: What is asked.
+        rules: For which room is kept; see `pinned_request`.
+        sampling: Its ``max_tokens`` are kept free for the answer.
+        secret: Known to the run only; see `language_models.context.assemble`.
+        context_tokens: Of the model.
+        count: Tokens of a text.
+
+    Raises:
+        ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
+    """
+    room = request_room(context_tokens, sampling.max_tokens, question.prompt.text, rules, count=count)
+    asked = Entry(kind="task", text=question.task)
+    room -= count(question.task) + TOKENS_PER_MESSAGE
+
+    def size(entry: Entry) -> int:
+        return count(entry.text) + count(entry.source) + FENCE_TOKENS
+
+    shown = fitting(question.exhibits, room, size)
+    context = Context(entries=(*(item.entry for item in shown), asked))
+    messages = assemble(context, question.prompt.text, secret=secret)
+    return Request(messages=messages, sampling=sampling), shown
+
+
+def pinned_request(request: Request, rules: Sequence[Rule]) -> Request:
+    """``request`` with the rules around it, also where a second try was added to it.
+
+    What the model itself wrote in between cannot pass for rules.
+
+    Raises:
+        PinsAlteredError: Something else in it would.
+    """
+    said = [
+        item.model_copy(update={"content": without_marks(item.content)}) if item.role == "assistant" else item
+        for item in request.messages
+    ]
+    sent = request.model_copy(update={"messages": pinned(said, rules)})
+    if rules:
+        check_request(sent, digest_bytes(render(rules).encode()), [rule.rule_id for rule in rules])
+    return sent

@@ -1,0 +1,183 @@
+"""What the trace keeps about roles that language models took: what they said, what was believed, what became of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from language_models.ledger import Budget
+from language_models.routing import Choice
+from theories.record import Submitted
+from traces.digest import Digest, Fingerprint
+from traces.record import Record, RecordTypes, kind_of
+
+
+class ModelsChosen(Record):
+    """Which model serves each question of a stage, or why none is asked."""
+
+    kind: Literal["models_chosen"] = "models_chosen"
+    version: Literal[1] = 1
+    cycle: int
+    stage: str
+    choices: tuple[Choice, ...]
+    """One for each question, in order."""
+    contexts: tuple[int, ...]
+    """Tokens of prompt and answer for which each question was made."""
+    asked: bool
+    reason: str
+    """Why nothing is asked; empty when it is."""
+
+
+class RoleAnswered(Record):
+    """A language model answered in a role, or did not."""
+
+    kind: Literal["role_answered"] = "role_answered"
+    version: Literal[1] = 1
+    cycle: int
+    role: str
+    task: str
+    """Name of the prompt."""
+    subject: str
+    """Lens, theory or pair that the question was about."""
+    prompt: Fingerprint
+    """Version of the prompt."""
+    rules: Fingerprint
+    """Version of the rules pinned to the request."""
+    model: str
+    """As the study names it."""
+    model_version: Fingerprint
+    calls: tuple[Digest, ...]
+    """Records of the calls, the last one of which was read."""
+    outcome: str
+    """``answered``, or why there is no answer that could be read."""
+    reason: str
+    answer: Digest | None
+    """Artifact that holds the typed answer."""
+
+
+class CheckedStatement(Record):
+    """Something that a role said, held against the records it cites."""
+
+    kind: Literal["checked_statement"] = "checked_statement"
+    version: Literal[1] = 1
+    text: str
+    cites: tuple[str, ...]
+    """As written."""
+    supported: bool
+    problems: tuple[str, ...]
+    """What the records do not bear out; a statement with any is not passed on."""
+
+
+class CaseRead(Record):
+    """What the arbiter, or a rival's advocate, says of a theory."""
+
+    kind: Literal["case_read"] = "case_read"
+    version: Literal[1] = 1
+    cycle: int
+    task: str
+    theory: Digest
+    statements: tuple[CheckedStatement, ...]
+    hypothesis: str
+    """A conjecture, not checked; empty where a pinned rule forbids it."""
+    change: str
+
+
+class SuccessorTried(Record):
+    """A theory that a reviser wrote was checked and fitted."""
+
+    kind: Literal["successor_tried"] = "successor_tried"
+    version: Literal[1] = 1
+    cycle: int
+    lens: str
+    attempt: int
+    """0, or 1 for a repair."""
+    model: str
+    model_version: Fingerprint
+    """Of what answered, its server included."""
+    calls: tuple[Digest, ...]
+    outcome: Literal["submitted", "refused", "duplicate"]
+    reason: str
+    """Why it was refused, as its author is told; empty when it was submitted."""
+    name: str
+    source: Digest
+    """Artifact with what was written."""
+    fitted: Digest | None
+    """Artifact with the same theory, its ranges narrowed to the answers so far."""
+    parents: tuple[Digest, ...]
+    change: str
+    criterion: float | None
+    """As of the search's own candidates, nats per choice."""
+    error: float | None
+    """Mean squared error of choice proportions on the answers so far."""
+
+
+class ClaimAudited(Record):
+    """A claim was read without its code, and the code was asked what the words predict."""
+
+    kind: Literal["claim_audited"] = "claim_audited"
+    version: Literal[1] = 1
+    cycle: int
+    theory: Digest
+    """Artifact with the source."""
+    held: tuple[str, ...]
+    contradicted: tuple[str, ...]
+    """Sentences with counterexamples: words and code differ, or the auditor misread the words. Refuses nobody."""
+    not_tried: tuple[str, ...]
+    """Predictions that cannot be tried, and why."""
+    unclear: str
+
+
+class SuccessorsProposed(Record):
+    """What language models submit in a cycle, beside the search."""
+
+    kind: Literal["successors_proposed"] = "successors_proposed"
+    version: Literal[1] = 1
+    cycle: int
+    n_asked: int
+    n_answered: int
+    submissions: tuple[Submitted, ...]
+
+
+class TrialsProposed(Record):
+    """An advocate proposed trials, which were checked by simulation."""
+
+    kind: Literal["trials_proposed"] = "trials_proposed"
+    version: Literal[1] = 1
+    cycle: int
+    number: int
+    theory: Digest
+    """Of the advocate."""
+    rival: Digest
+    trials: Digest | None
+    """Artifact with the trials; None where they are none of the domain."""
+    n_trials: int
+    power: float | None
+    """With which the study's people, if they follow the theory, would show it better than its rival."""
+    power_of_rival: float | None
+    """Likewise if they follow the rival: an experiment that only one of them can win is none."""
+    passed: bool
+    reason: str
+
+
+class BudgetRaised(Record):
+    """The researcher raised the budget for language models."""
+
+    kind: Literal["budget_raised"] = "budget_raised"
+    version: Literal[1] = 1
+    budget: Budget
+    """In place of the study's."""
+
+
+ROLE_RECORDS: RecordTypes = {
+    kind_of(record): record
+    for record in (
+        ModelsChosen,
+        RoleAnswered,
+        CaseRead,
+        SuccessorTried,
+        ClaimAudited,
+        SuccessorsProposed,
+        TrialsProposed,
+        BudgetRaised,
+    )
+}
+"""For the table of a trace's types."""
