@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from judges.errors import CriticError
-from traces.digest import Digest, digest_of
+from traces.digest import Digest, Fingerprint, digest_of
+from traces.record import Record
 
 Array = NDArray[Any]
 Seen = tuple[int | None, ...]
@@ -28,6 +29,12 @@ STARTING_WEIGHT = 4.0
 """Past candidates that a starting table may count for, at most."""
 CONCENTRATIONS = (1.0, 4.0, 16.0, 64.0, 256.0, np.inf)
 """How firmly combinations are drawn towards independence, in pseudo-counts; what the data say is averaged over."""
+PROBABILITIES = (0.35, 0.5, 0.65)
+"""Where a judge's probability passes from one level to the next."""
+STANDARD_ERRORS = (0.0, 1.0, 2.0)
+"""The same for the advantage on old data, in its standard errors."""
+SHARES = (0.5, 0.9)
+"""The same for the share of simulated samples that recover the candidate."""
 ROUNDS = 30
 """Of expectation maximisation, where some critics were not asked."""
 
@@ -169,6 +176,57 @@ class Learned:
                 "base_rate": round(self.base_rate, 12),
             }
         )
+
+
+class CriticAnswered(Record):
+    """A critic that costs something was asked about a candidate."""
+
+    kind: Literal["critic_answered"] = "critic_answered"
+    version: Literal[1] = 1
+    critic: str
+    critic_version: Fingerprint
+    candidate: Digest
+    incumbent: Digest
+    cycle: int
+    value: float
+    """What it measured."""
+    level: int
+    """The answer: what was measured, graded."""
+
+
+def judge_critic(name: str, version: Digest) -> Critic:
+    """A judge as a critic; it starts as one whose probabilities are calibrated and spread evenly."""
+    return Critic(
+        name, version, ("unlikely", "rather not", "rather", "likely"), 0.0, start=calibrated_start(PROBABILITIES)
+    )
+
+
+def fit_critic() -> Critic:
+    """How far ahead the candidate is on the answers so far, in standard errors."""
+    return Critic(
+        "fit",
+        digest_of({"fit": "advantage over its standard error", "cuts": list(STANDARD_ERRORS)}),
+        ("behind", "level", "ahead", "far ahead"),
+        0.0,
+    )
+
+
+def recovery_critic(cost: float, settings: Mapping[str, object]) -> Critic:
+    """How often the candidate, where it is true, wins against the incumbent in simulated samples."""
+    return Critic(
+        "recovery",
+        digest_of({"recovery": dict(settings), "cuts": list(SHARES)}),
+        ("hardly", "often", "nearly always"),
+        cost,
+    )
+
+
+def calibrated_start(cuts: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Levels of a calibrated, uniform probability p: of candidates that lose (density 2 (1 - p)) and that win (2 p)."""
+    edges = np.array([0.0, *cuts, 1.0])
+    won = np.diff(edges**2)
+    lost = np.diff(1 - (1 - edges) ** 2)
+    return tuple(map(float, lost)), tuple(map(float, won))
 
 
 def relevant(

@@ -179,6 +179,10 @@ def _largest(values: Mapping[str, Array]) -> Array:
     return largest
 
 
+PAYOFFS = Payoffs(gain=100.0, loss=np.inf, cost=50.0)
+"""Of a campaign: a better theory found is worth 100, and asking people about one that is none costs half of it, so that
+even odds are just worth asking. Nothing is adopted without people, so there is no shipping."""
+
 Policy = Callable[[Array, Seen, int], Array]
 """From what it believes before any answer, ``(..., n_states)``, what was heard, and the steps left: ``(...)`` indices
 into the problem's actions."""
@@ -353,6 +357,7 @@ def decide(
     seen: Seen,
     rng: np.random.Generator,
     *,
+    first: bool = True,
     steps: int = STEPS,
     forced: float = FORCED,
     fewest: int = FEWEST,
@@ -366,7 +371,9 @@ def decide(
         payoffs: Of winning, losing and finding out.
         learned: What past candidates teach about the critics.
         seen: What critics have answered about this one.
-        rng: Draws, before any critic was heard, whether the candidate is verified whatever the values say.
+        rng: Draws whether the candidate is verified whatever the values say.
+        first: Whether this is the first decision about the candidate; lots are drawn only then, or a candidate about
+            which many critics are asked would be verified more often.
         steps: Critics and refinements that may still come.
         forced: Share of candidates verified so.
         fewest: Past candidates below which a critic is not part of a plan.
@@ -387,7 +394,7 @@ def decide(
     if not known:
         tables = [learned.panel.only((critic,)).table for critic in range(len(learned.critics))]
         action = single_threshold(problem, learned.base_rate, tables).action(problem, seen)
-    if all(level is None for level in seen) and rng.random() < forced and action != VERIFY:
+    if first and rng.random() < forced and action != VERIFY:
         action, rule = VERIFY, "forced"
     weights = trusted.weights(prior, heard)
     belief, n_rows = float(weights[1] / weights.sum()), learned.n_lost + learned.n_won
@@ -422,6 +429,8 @@ class CandidateDecided(Record):
 
     kind: Literal["candidate_decided"] = "candidate_decided"
     version: Literal[1] = 1
+    verdict: Digest
+    """The panel's prediction, which people's data will settle, and this decision's belief with it."""
     candidate: Digest
     incumbent: Digest
     cycle: int

@@ -1,11 +1,12 @@
 """Adaptive evaluation: what screening a challenger costs, and how often it is wrong.
 
-    python benchmarks/judges/adaptive.py        # benchmarks/results/judges/adaptive.json
+    python benchmarks/judges/adaptive.py        # benchmarks/results/judges/adaptive.json; goes on where it stopped
 
 In each of 200 seeds, 400 items are calibrated on the answers of 40 past judges; then challengers whose true accuracy
-lies ten and five points below the incumbent's, on it, and five and ten points above it, are screened. Three worlds: the
-two-parameter model itself; items that can be guessed; and items of two kinds, for which judges have two abilities, so
-that no single one orders them. Rules:
+lies ten and five points below the incumbent's, on it, and five and ten points above it, are screened. Four worlds: the
+two-parameter model itself; items that can be guessed; items of two kinds, for which judges have two abilities, so that
+no single one orders them; and challengers of another kind, which are better or worse at all items alike, whether or not
+these told earlier judges apart. Rules:
 
 - ``all items``: every challenger answers all 400, and the sign of the paired difference decides.
 - ``50 at random``: a fixed number of items, the posterior probability of being abler decides.
@@ -24,6 +25,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -48,8 +50,9 @@ GAPS = (-0.10, -0.05, 0.0, 0.05, 0.10)
 N_EACH = 2
 """Challengers of each gap in a seed."""
 RULES = ("all items", "50 at random", "random, stopping", "adaptive", "adaptive, to 0.2")
-WORLDS = ("two parameters", "guessing", "two abilities")
+WORLDS = ("two parameters", "guessing", "two abilities", "another kind")
 CAP = 0.3
+N_WORKERS = 2
 
 
 def right(world: str, kinds: Array, slope: Array, intercept: Array, ability: float, other: float) -> Array:
@@ -60,6 +63,7 @@ def right(world: str, kinds: Array, slope: Array, intercept: Array, ability: flo
 
 
 def seed_of(world: str, seed: int) -> dict[str, Any]:
+    began = time.process_time()
     rng = np.random.default_rng([WORLDS.index(world), seed])
     slope, intercept = np.exp(rng.normal(0, 0.35, N_ITEMS)), rng.normal(0.9, 1.0, N_ITEMS)
     kinds = np.arange(N_ITEMS) % 2 == 1
@@ -67,6 +71,17 @@ def seed_of(world: str, seed: int) -> dict[str, Any]:
     def probabilities(ability: float) -> Array:
         other = 0.6 * ability + 0.8 * rng.normal() if world == "two abilities" else 0.0
         return right(world, kinds, slope, intercept, ability, other)
+
+    def challenger(gap: float) -> Array:
+        """Answers of a judge whose accuracy lies ``gap`` from the incumbent's."""
+        if world == "another kind":
+            log_odds = np.log(base / (1 - base))
+            return reach(lambda shift: expit(log_odds + shift), float(base.mean()) + gap)
+        own = 0.8 * rng.normal() if world == "two abilities" else 0.0
+        return reach(
+            lambda ability: right(world, kinds, slope, intercept, ability, 0.6 * ability + own),
+            float(base.mean()) + gap,
+        )
 
     def answers(p: Array) -> Array:
         return (rng.random(N_ITEMS) < p).astype(float)
@@ -78,7 +93,7 @@ def seed_of(world: str, seed: int) -> dict[str, Any]:
     exposures = {rule: np.zeros(N_ITEMS) for rule in RULES}
     rows, n_screened = [], 0
     for gap in rng.permutation(np.repeat(GAPS, N_EACH)):
-        p = moved(base, float(gap))
+        p = challenger(float(gap))
         found = answers(p)
 
         def answer(item: int, found: Array = found) -> bool:
@@ -111,6 +126,7 @@ def seed_of(world: str, seed: int) -> dict[str, Any]:
         n_screened += 1
     return {
         "rows": rows,
+        "seconds": time.process_time() - began,
         "most_exposed": {rule: float(exposures[rule].max() / n_screened) for rule in RULES[1:]},
         "rank": {
             rule: float(spearmanr([row["accuracy"] for row in rows], [row[rule]["ability"] for row in rows]).statistic)
@@ -119,14 +135,13 @@ def seed_of(world: str, seed: int) -> dict[str, Any]:
     }
 
 
-def moved(p: Array, gap: float) -> Array:
-    """Probabilities shifted by one number of log odds so that their mean moves by ``gap``."""
-    log_odds = np.log(p / (1 - p))
-    low, high = -6.0, 6.0
+def reach(probabilities: Callable[[float], Array], accuracy: float) -> Array:
+    """The probabilities, increasing in a number, whose mean is ``accuracy``."""
+    low, high = -8.0, 8.0
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if expit(log_odds + middle).mean() < p.mean() + gap else (low, middle)
-    return np.asarray(expit(log_odds + low))
+        low, high = (middle, high) if probabilities(middle).mean() < accuracy else (low, middle)
+    return probabilities(low)
 
 
 def interval(values: Any) -> list[float]:
@@ -155,17 +170,21 @@ def summary(seeds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = json.loads(RESULT.read_text())["worlds"] if RESULT.exists() else {}
     for world in WORLDS:
-        began = time.perf_counter()
-        with ProcessPoolExecutor(2) as pool:
+        if world in found:
+            continue
+        began = time.process_time()
+        with ProcessPoolExecutor(N_WORKERS) as pool:
             seeds = list(pool.map(seed_of, [world] * N_SEEDS, range(N_SEEDS), chunksize=5))
-        found[world] = {"table": summary(seeds), "n_seeds": N_SEEDS, "seconds": time.perf_counter() - began}
-        print(world, f"({found[world]['seconds']:.0f} s)")
+        seconds = time.process_time() - began + sum(seed["seconds"] for seed in seeds)
+        found[world] = {"table": summary(seeds), "n_seeds": N_SEEDS, "seconds": round(seconds, 1)}
+        print(world, f"({seconds:.0f} s of processor time)")
         for rule, row in found[world]["table"].items():
             print(f"  {rule:18}asked {row['asked']}, rank {row['rank_correlation']}, dismissed {row['dismissed']}")
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps({**provenance(), "n_items": N_ITEMS, "n_past": N_PAST, **found}, indent=1) + "\n")
+        RESULT.parent.mkdir(parents=True, exist_ok=True)
+        settings = {"n_items": N_ITEMS, "n_past": N_PAST, "cap": CAP}
+        RESULT.write_text(json.dumps({**provenance(), **settings, "worlds": found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judges.critic import Critic, FreshPanel, Heard, Panel, learn
+from judges.critic import Critic, FreshPanel, Heard, Panel, fit_critic, judge_critic, learn
 from judges.decision import (
     FORCED,
+    PAYOFFS,
     CandidateDecided,
     Payoffs,
     Problem,
@@ -238,8 +239,8 @@ def test_the_single_threshold_is_the_best_of_all_rules_with_one_cut():
         )
 
 
+EVEN = Payoffs(gain=100, loss=100, cost=30)
 CRITIC = Critic("fit", digest_of("fit"), ("behind", "ahead"), 1.0)
-PAYOFFS = Payoffs(gain=100, loss=100, cost=30)
 
 
 def past(n, rng):
@@ -254,18 +255,18 @@ def past(n, rng):
 def test_few_past_candidates_leave_the_decision_to_a_threshold_and_many_to_the_plan():
     rng = np.random.default_rng(1)
     few, many = (learn(past(n, rng), [CRITIC], "risky") for n in (29, 30))
-    assert decide(PAYOFFS, few, (None,), rng, forced=0).rule == "threshold"
-    assert decide(PAYOFFS, many, (None,), rng, forced=0).rule == "plan"
+    assert decide(EVEN, few, (None,), rng, forced=0).rule == "threshold"
+    assert decide(EVEN, many, (None,), rng, forced=0).rule == "plan"
     # A critic of a new version has been heard about nobody, and does not enter the plan of the others.
     new = Critic("judge", digest_of("new judge"), ("no", "yes"), 0.0)
-    decided = decide(PAYOFFS, learn(past(60, rng), [CRITIC, new], "risky"), (None, 1), rng, forced=0)
+    decided = decide(EVEN, learn(past(60, rng), [CRITIC, new], "risky"), (None, 1), rng, forced=0)
     assert decided.rule == "plan"
     assert "ask judge" not in decided.values
 
 
 def test_the_sentence_names_the_action_its_reason_and_every_value():
     rng = np.random.default_rng(2)
-    decided = decide(PAYOFFS, learn(past(100, rng), [CRITIC], "risky"), (1,), rng, forced=0)
+    decided = decide(EVEN, learn(past(100, rng), [CRITIC], "risky"), (1,), rng, forced=0)
     assert decided.sentence.startswith(f"{decided.action}: it is worth most")
     for name, value in decided.values.items():
         assert f"{name} {value:+.1f}" in decided.sentence
@@ -278,14 +279,18 @@ def test_a_twentieth_of_candidates_is_verified_whatever_the_values_say():
     drawn = [decide(hopeless, learned, (None,), np.random.default_rng(seed)).rule for seed in range(2000)]
     error = np.sqrt(FORCED * (1 - FORCED) / 2000)
     assert abs(drawn.count("forced") / 2000 - FORCED) < 4 * error
-    assert all(decide(hopeless, learned, (0,), np.random.default_rng(seed)).rule != "forced" for seed in range(200))
+    assert all(
+        decide(hopeless, learned, (0,), np.random.default_rng(seed), first=False).rule != "forced"
+        for seed in range(200)
+    )
 
 
 def test_the_same_past_and_seed_give_the_same_decision_whose_record_reads_back():
     learned = learn(past(100, np.random.default_rng(4)), [CRITIC], "risky")
-    first, again = (decide(PAYOFFS, learned, (None,), np.random.default_rng(9)) for _ in range(2))
+    first, again = (decide(EVEN, learned, (None,), np.random.default_rng(9)) for _ in range(2))
     assert first == again
     record = CandidateDecided(
+        verdict=digest_of("v"),
         candidate=digest_of("a"),
         incumbent=digest_of("b"),
         cycle=1,
@@ -308,3 +313,11 @@ def test_payoffs_that_are_no_numbers_are_refused():
     learned = learn(past(40, np.random.default_rng(4)), [CRITIC], "risky")
     with pytest.raises(DecisionError, match="finite gains and costs"):
         decide(Payoffs(gain=np.nan, loss=1, cost=1), learned, (None,), np.random.default_rng(1))
+
+
+def test_a_campaign_without_a_past_asks_people_where_its_judge_gives_more_than_even_odds():
+    learned = learn([], [judge_critic("parsimony", digest_of("judge")), fit_critic()], "risky")
+    for level, action in enumerate(("quit", "quit", "verify", "verify")):
+        for fit in range(4):
+            decided = decide(PAYOFFS, learned, (level, fit), np.random.default_rng(1), forced=0)
+            assert (decided.action, decided.rule) == (action, "threshold")
