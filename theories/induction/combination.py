@@ -8,7 +8,7 @@ region of trials: where a gate is open or closed, or where a score that people f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any
@@ -45,8 +45,10 @@ N_GATES = 160
 PRICE = 1.5
 """Nats for a condition's place, beyond what the scores cost."""
 CLOSE = 1e-4
-BLOCK = 20_000
-"""Expressions looked at together, for want of memory."""
+MOST_CELLS = 2_500_000
+"""Expressions times trials that are looked at together, for want of memory."""
+MOST_FORMS = 3 * expression.MOST_CONSTANTS + 2
+"""In which one number is compared."""
 
 
 @dataclass(frozen=True)
@@ -97,19 +99,11 @@ def with_combinations(answers: Answers, divisions: Terms, regions: Array | None 
     )
     overall, best = _promise(plain, tables)
     favoured = np.array(sorted(best, key=lambda place: -overall[place])[:N_FAVOURED], dtype=np.intp)
-    pools: list[Pool] = [plain, _weighed(answers), _conditional(answers)]
-    pools.append(expression.compared(atoms.scores, atoms.values))
-    pairs = expression.cheapest_pairs(atoms.prices, favoured)
-    size = max(BLOCK // len(expression.COMBINED), 1)
-    pools += [
-        expression.paired(atoms.scores, atoms.values, pairs[start : start + size])
-        for start in range(0, len(pairs), size)
-    ]
     words = answers.vocabulary
     known = {score.code for score in words.scores}
     scores: list[Score] = []
     found: list[Array] = []
-    for pool in pools:
+    for pool in (plain, *_pools(answers, atoms, favoured)):
         if not len(pool):
             continue
         for place in sorted(_promise(pool, tables)[1]):
@@ -125,6 +119,21 @@ def with_combinations(answers: Answers, divisions: Terms, regions: Array | None 
         vocabulary=replace(words, scores=(*words.scores, *scores)),
         scores=np.concatenate([answers.scores, np.array(found, dtype=np.float64)]),
     )
+
+
+def _pools(answers: Answers, atoms: Atoms, favoured: NDArray[np.intp]) -> Iterator[Pool]:
+    """All that is made of others, a few at a time."""
+    yield _weighed(answers)
+    yield _conditional(answers)
+    most = MOST_CELLS // answers.scores.shape[1]
+    size = max(most // MOST_FORMS, 1)
+    for start in range(0, len(atoms.scores), size):
+        some = slice(start, start + size)
+        yield expression.compared(atoms.scores[some], atoms.values[some])
+    pairs = expression.cheapest_pairs(atoms.prices, favoured)
+    size = max(most // len(expression.COMBINED), 1)
+    for start in range(0, len(pairs), size):
+        yield expression.paired(atoms.scores, atoms.values, pairs[start : start + size])
 
 
 Table = tuple[Array, Array, int]
