@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.record import RECORD_TYPES
+from flows.roles import budget_in
 from flows.run import check_run
-from language_models.ledger import Budget
+from language_models.ledger import Amount, Budget, spending_of
 from theories.roles.record import BudgetRaised
 from traces.step import Trace
 
@@ -22,3 +23,15 @@ def raise_budget(folder: Path, budget: Budget) -> None:
     with Trace.open(folder, RECORD_TYPES) as trace:
         number = sum(1 for _ in trace.records(BudgetRaised))
         trace.record(BudgetRaised(budget=budget), name="raise_budget", position={"number": number})
+
+
+def taken(folder: Path) -> tuple[Amount, Budget]:
+    """What the language models of a run have taken, and the most that they may.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        study = Budget.model_validate(trace.journal.meta["study"].get("budget", {}))
+        return spending_of(trace.journal.events()).total, budget_in(trace, study)

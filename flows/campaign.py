@@ -16,6 +16,7 @@ from flows.cycle import run_cycle
 from flows.engine import flow, task
 from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
+from flows.roles import check_models
 from flows.run import Run, begin, create_run, has_run, open_run
 from flows.sensitivity import compare_exclusions
 from flows.source import archive_trials
@@ -30,9 +31,19 @@ from traces.verify import write_head
 @flow(name="campaign")
 async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
     """Carry a campaign on from wherever its trace ends, up to its verdict, or until people have to be waited for."""
+    try:
+        return await carry_on(run)
+    finally:
+        if run.config.roles.used:
+            await run.roles.close()
+
+
+async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
+    """`run_campaign`, whose connections to language models are closed in the end."""
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
+    await check_models(run)
     await seed_pool(run)
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)

@@ -9,10 +9,19 @@ from __future__ import annotations
 import difflib
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from experiments.archives import ARCHIVES
 from experiments.domains import DOMAINS
@@ -33,6 +42,7 @@ from experiments.quality import (
 from experiments.task import Stimuli
 from experiments.variation import HasMoves
 from flows.errors import StudyError
+from flows.model_config import Budget, ModelSettings, RolesConfig, check_models, with_names
 from theories.errors import GrammarError, TheoryError
 from theories.families import FAMILIES
 from theories.grammar import Composition
@@ -392,6 +402,28 @@ class CampaignConfig(_Section):
     validation: ValidationConfig = ValidationConfig()
     baselines: dict[str, float] = {}
     """Published proportion errors to compare with, by name."""
+    models: dict[str, ModelSettings] = {}
+    """Language models, by the names that ``roles`` use."""
+    roles: RolesConfig = RolesConfig()
+    budget: Budget = Budget()
+    """The most that language models may take in the whole run."""
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _named(cls, models: Any) -> Any:
+        return with_names(models)
+
+    @model_validator(mode="after")
+    def _models_exist(self) -> CampaignConfig:
+        check_models(self.models, self.roles, self.budget)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_unused_models(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Studies without language models are written as if there were none, so that their runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        unused = [name for name in ("models", "roles", "budget") if getattr(self, name) == _UNUSED[name]]
+        return {name: item for name, item in value.items() if name not in unused}
 
     @property
     def digest(self) -> Digest:
@@ -474,6 +506,9 @@ class CampaignConfig(_Section):
             raise ValueError("sealed trials and folds need an archival source")
 
 
+_UNUSED = {name: CampaignConfig.model_fields[name].default for name in ("models", "roles", "budget")}
+
+
 def _known(what: str, name: str, table: Any) -> None:
     if name not in table:
         near = difflib.get_close_matches(name, list(table), n=1)
@@ -550,7 +585,8 @@ def _explain(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         section: Any = CampaignConfig
         for part in error["loc"][:-1]:
-            section = section.model_fields[part].annotation
+            fields = getattr(section, "model_fields", {})
+            section = fields[part].annotation if part in fields else get_args(section)[-1]
         near = difflib.get_close_matches(str(error["loc"][-1]), list(section.model_fields), n=1)
         return f"unknown key {place!r}" + (
             f"; did you mean {near[0]!r}?" if near else f"; known here: {', '.join(section.model_fields)}"

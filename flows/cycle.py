@@ -12,6 +12,8 @@ from flows.design import design
 from flows.engine import flow
 from flows.judge import judge
 from flows.preregister import preregister
+from flows.propose import propose
+from flows.propose_trials import propose_trials
 from flows.record import CycleClosed
 from flows.revise import revise
 from flows.run import Run
@@ -46,7 +48,8 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | Waiting:
     await consolidate(run, cycle, settled)
     diagnosis = await arbitrate(run, cycle)
     if cycle < run.config.stop.cycles or run.config.participants.source == "archival":
-        found = await revise(run, cycle, diagnosis)
+        proposed = await propose(run, cycle, diagnosis)
+        found = await revise(run, cycle, diagnosis, proposed)
         await judge(run, cycle, found)
         run.show_leaderboard()
     return await close_cycle(run, cycle, stop)
@@ -54,6 +57,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | Waiting:
 
 async def ask(run: Run, cycle: int, number: int) -> Asked | None:
     """Choose an experiment, freeze what the rivals predict, and recruit; None where no design is worth its cost."""
+    await propose_trials(run, cycle, number)
     chosen = await design(run, cycle, number)
     if not chosen.record.accepted:
         run.progress.note(f"design refused: {chosen.record.reason}")

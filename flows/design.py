@@ -76,6 +76,7 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     inputs = [run.state.pool[name].digest for name in names]
     inputs += [item.digest for item in run.state.collected.values()]
     inputs += [run.state.scores[name, item].digest for name in names for item in run.state.collected]
+    inputs += [item.digest for item in run.state.proposals(cycle, number)]
     return await run.step(
         "design",
         lambda context: search_design(run, context, cycle, number, names),
@@ -150,7 +151,7 @@ def search_design(run: Run, context: StepContext, cycle: int, number: int, names
     weights = learned_weights(run, theories, DESIGN_DRAWS)
     rivals = [Rival(*parts) for parts in zip(names, theories, weights, strict=True)]
     question = _question(run, rivals)
-    offers = _offers(run, context, cycle)
+    offers = [_with_proposals(run, context, item, cycle, number) for item in _offers(run, context, cycle)]
     people: list[Array | None] = [None] * len(offers)
     if run.domain.sequential:
         offers, people = _schedules(run, context, question, offers)
@@ -274,6 +275,21 @@ def _offers(run: Run, context: StepContext, cycle: int) -> list[Offer]:
             f"the study forbids every trial that could be asked ({'; '.join(settings.forbidden)}). Allow some."
         )
     return kept
+
+
+def _with_proposals(run: Run, context: StepContext, offer: Offer, cycle: int, number: int) -> Offer:
+    """An offer to new people with the trials that advocates proposed and simulation bore out."""
+    proposals = run.state.proposals(cycle, number)
+    if offer.archive or not proposals:
+        return offer
+    tables = [item.record.trials for item in proposals if item.record.trials]
+    found = [Stimuli.from_json(context.artifacts.get_json(table)) for table in tables]
+    stimuli = with_random_sides(run.domain, Stimuli.concatenate(found), context.rng)
+    there = set(identities(run.domain, offer.stimuli))
+    new = {key: row for row, key in enumerate(identities(run.domain, stimuli)) if key not in there}
+    if not new:
+        return offer
+    return replace(offer, stimuli=Stimuli.concatenate([offer.stimuli, stimuli.take(sorted(new.values()))]))
 
 
 def _most_informative_first(run: Run, context: StepContext, question: Question, offers: list[Offer]) -> list[Offer]:

@@ -109,8 +109,8 @@ def with_names(value: Any) -> Any:
     }
 
 
-def check_models(models: dict[str, ModelSettings], roles: RolesConfig) -> None:
-    """Raise ValueError for a client, or a model of a role, that there is not."""
+def check_models(models: dict[str, ModelSettings], roles: RolesConfig, budget: Budget) -> None:
+    """Raise ValueError for a client, or a model of a role, that there is not, and for a budget of people."""
     for name, settings in models.items():
         if settings.name != name:
             raise ValueError(f"models.{name}: its name is {settings.name!r}; leave the key `name` out")
@@ -123,6 +123,8 @@ def check_models(models: dict[str, ModelSettings], roles: RolesConfig) -> None:
             near = difflib.get_close_matches(model, models, n=1)
             known = f"; did you mean {near[0]!r}?" if near else f". Described are: {', '.join(models) or 'none'}"
             raise ValueError(f"roles.{role}: no model {model!r} is described under [models.{model}]{known}")
+    if budget.participants is not None:
+        raise ValueError("budget.participants: people are planned in `design` and `stop`, not here; remove it")
     several = [models[name].price for name in roles.reviser]
     if len(several) > 1 and 0 < sum(bool(price.input or price.output) for price in several) < len(several):
         raise ValueError(

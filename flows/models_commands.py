@@ -111,6 +111,7 @@ def check(
 
     In Python: `language_models.serving.check.check(settings, shapes)`.
     """
+    from flows.role_shapes import role_shapes
     from language_models.serving.check import check as try_out
     from language_models.settings import ModelSettings
 
@@ -120,10 +121,37 @@ def check(
         if not (base_url and model):
             raise typer.BadParameter("give a profile, or both --base-url and --model")
         settings = ModelSettings(name=model, model=model, base_url=base_url, key_variable=key_variable)
-    report = asyncio.run(try_out(settings, n_calls=calls))
+    report = asyncio.run(try_out(settings, role_shapes(), n_calls=calls))
     _show(report)
     if not report.serves:
         raise typer.Exit(1)
+
+
+@app.command()
+def budget(
+    run: Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")],
+    runs: Annotated[Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")] = Path("runs"),
+    requests: Annotated[int | None, typer.Option(help="Most requests in the whole run.", min=0)] = None,
+    tokens: Annotated[int | None, typer.Option(help="Most tokens in the whole run.", min=0)] = None,
+    money: Annotated[float | None, typer.Option(help="Most money in the whole run.", min=0)] = None,
+) -> None:
+    """What the language models of a run have taken; with options, another budget in place of the run's own.
+
+    In Python: `flows.budget.raise_budget(folder, budget)`.
+    """
+    from flows.budget import raise_budget, taken
+    from flows.start import find_run
+    from language_models.ledger import Budget
+
+    folder = find_run(run, runs)
+    if (requests, tokens, money) != (None, None, None):
+        raise_budget(folder, Budget(requests=requests, tokens=tokens, money=money))
+    amount, limits = taken(folder)
+    table = Table("", "taken", "at most")
+    for name, used in (("requests", amount.requests), ("tokens", amount.tokens), ("money", amount.millionths / 1e6)):
+        limit = getattr(limits, name)
+        table.add_row(name, f"{used:g}", "no limit" if limit is None else f"{limit:g}")
+    Console().print(table)
 
 
 @app.command()

@@ -17,8 +17,12 @@ from experiments.record import (
     SealedOpened,
     TrialsCollected,
 )
+from judges.critic import CriticAnswered
+from judges.decision import CandidateDecided
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
+from judges.rubrics.language_model import PairRead
+from language_models.record import RECORDS as CALL_RECORDS
 from memory.library import Pitfall
 from theories.record import (
     Diagnosis,
@@ -29,6 +33,7 @@ from theories.record import (
     TheoryFailed,
     TheoryScored,
 )
+from theories.roles.record import ROLE_RECORDS
 from traces.digest import Digest, Fingerprint
 from traces.record import Record, RecordTypes, kind_of
 
@@ -255,6 +260,8 @@ RECORD_TYPES: RecordTypes = {
         EpochOpened,
         Verdict,
         VerdictResolved,
+        CriticAnswered,
+        CandidateDecided,
         Pitfall,
         DesignChosen,
         Preregistration,
@@ -267,8 +274,9 @@ RECORD_TYPES: RecordTypes = {
         PersonWithdrawn,
         TrialsCollected,
         SealedOpened,
+        PairRead,
     )
-}
+} | {**CALL_RECORDS, **ROLE_RECORDS}
 
 ACTS = frozenset(
     kind_of(record)

@@ -15,6 +15,7 @@ from theories.evaluate import Evaluated
 from theories.grammar import Composition, composition_of
 from theories.induction.induce import induce
 from theories.record import Diagnosis, SearchFinished, Submitted, TheoryAdmitted, TheoryChecked
+from theories.roles.record import SuccessorsProposed
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
@@ -29,8 +30,13 @@ KEPT = 4
 
 
 @task(name="revise")
-async def revise(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Recorded[SearchFinished]:
-    """Search for better theories: by composing, from the loser and the leader on, and in the answers themselves."""
+async def revise(
+    run: Run, cycle: int, diagnosis: Recorded[Diagnosis], proposed: Recorded[SuccessorsProposed] | None = None
+) -> Recorded[SearchFinished]:
+    """Search for better theories: by composing, from the loser and the leader on, and in the answers themselves.
+
+    What language models proposed joins what is found.
+    """
     settings = run.config.theories
     run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
     lessons = run.state.library.recall(run.config.domain, diagnosis.record.location)
@@ -45,11 +51,14 @@ async def revise(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Record
     inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
     inputs += [digest for digest, _ in run.state.library.pitfalls]
     inputs += [item.digest for item in run.state.searches[-1:]]
+    inputs += [proposed.digest] if proposed else []
+    written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
         proposal = search(run, brief, trials, context)
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
-        return _record(context, cycle, proposal, induced(run, trials, best, context) if settings.induction else ())
+        found = induced(run, trials, best, context) if settings.induction else ()
+        return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step("revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle})
 

@@ -39,7 +39,7 @@ from theories.roles.question import CONTEXT_TOKENS, Question, pinned_request, re
 from theories.roles.record import BudgetRaised, ModelsChosen, RoleAnswered
 from theories.roles.rule import pins_of
 from traces.digest import Digest, digest_bytes, digest_of
-from traces.step import Recorded, StepContext
+from traces.step import Recorded, StepContext, Trace
 
 if TYPE_CHECKING:
     from flows.run import Run
@@ -55,7 +55,7 @@ class Roles:
     def __init__(self, run: Run) -> None:
         """Ask nobody yet."""
         self.settings: dict[str, ModelSettings] = dict(run.config.models)
-        self.ledger = Ledger.of(budget_of(run), run.trace.journal.events())
+        self.ledger = Ledger.of(budget_in(run.trace, run.config.budget), run.trace.journal.events())
         self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
         self.pins = pins_of(run.config.roles.rules)
         self.contexts = {name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()}
@@ -97,10 +97,10 @@ class Heard(Generic[T]):
     """Of what answered."""
 
 
-def budget_of(run: Run) -> Budget:
+def budget_in(trace: Trace, study: Budget) -> Budget:
     """The study's budget, or what the researcher has raised it to."""
-    raised = [item.record.budget for item in run.trace.records(BudgetRaised)]
-    return raised[-1] if raised else run.config.budget
+    raised = [item.record.budget for item in trace.records(BudgetRaised)]
+    return raised[-1] if raised else study
 
 
 async def check_models(run: Run) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -18,11 +19,12 @@ from experiments.task import Domain, Trials
 from flows.config import CampaignConfig
 from flows.errors import FlowError, RunMissingError
 from flows.progress import LeaderRow, Progress, SilentProgress
+from flows.read_pairs import panel
 from flows.record import ACTS, RECORD_TYPES, CampaignStarted
+from flows.roles import Roles
 from flows.source import make_source
 from flows.state import RunState, advance
-from judges.epoch import JudgeEpoch, freeze
-from judges.rubrics import RUBRICS
+from judges.epoch import JudgeEpoch
 from theories.families import FAMILIES
 from theories.families.family import Family
 from theories.laboratory import Laboratory
@@ -67,8 +69,8 @@ class Run:
         self.domain: Domain = DOMAINS[config.domain]
         self.laboratory = Laboratory(self.domain, n_workers)
         self.family: Family = FAMILIES[config.domain]
-        self.epoch: JudgeEpoch = freeze(0, [make() for make in RUBRICS.values()])
         self.state = RunState()
+        self.epoch: JudgeEpoch = panel(self)
         self._hidden = hidden
         self._theories: dict[Digest, Theory] = {}
         self._trials: dict[Digest, Trials] = {}
@@ -123,6 +125,11 @@ class Run:
         if artifact not in self._trials:
             self._trials[artifact] = get_trials(self.trace.artifacts, artifact)
         return self._trials[artifact]
+
+    @cached_property
+    def roles(self) -> Roles:
+        """The study's language models."""
+        return Roles(self)
 
     @property
     def hidden(self) -> Theory | None:
@@ -288,7 +295,8 @@ def science(root: Path = ROOT) -> Fingerprint:
     files = sorted(
         path
         for name in ("theories", "experiments", "judges", "memory")
-        for path in (root / name).rglob("*.py")
+        for kind in ("*.py", "*.md")  # prompts decide what a step computes, too
+        for path in (root / name).rglob(kind)
         if not any(path.is_relative_to(folder) for folder in collectors)
     )
     return digest_of({str(path.relative_to(root)): digest_bytes(path.read_bytes()) for path in files})

@@ -30,8 +30,11 @@ from flows.record import (
     TheoriesMapped,
     TruthCompared,
 )
+from judges.critic import CriticAnswered
+from judges.decision import CandidateDecided
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
+from judges.rubrics.language_model import PairRead
 from memory.library import Library, Pitfall
 from theories.record import (
     Diagnosis,
@@ -42,6 +45,7 @@ from theories.record import (
     TheoryFailed,
     TheoryScored,
 )
+from theories.roles.record import SuccessorTried, TrialsProposed
 from theories.score import Estimate
 from theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
 from traces.digest import Digest
@@ -80,11 +84,21 @@ class RunState:
     scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
     diagnoses: tuple[Recorded[Diagnosis], ...] = ()
     searches: tuple[Recorded[SearchFinished], ...] = ()
+    tried: tuple[Recorded[SuccessorTried], ...] = ()
+    """Theories that language models wrote."""
+    trials_proposed: tuple[Recorded[TrialsProposed], ...] = ()
+    """By advocates that are language models."""
+    readings: Mapping[tuple[Digest, Digest], Recorded[PairRead]] = field(default_factory=dict)
+    """Of candidate and incumbent, by a judge that is a language model."""
     epochs: tuple[Recorded[EpochOpened], ...] = ()
     verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
     """By the digest of their record."""
     resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
     """By the digest of the verdict's record."""
+    asked: tuple[Recorded[CriticAnswered], ...] = ()
+    """Answers of critics that cost something."""
+    decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
+    """By candidate, the last decision about it."""
     library: Library = field(default_factory=Library)
     cycles: tuple[Recorded[CycleClosed], ...] = ()
     sealed: Recorded[SealedOpened] | None = None
@@ -117,6 +131,11 @@ class RunState:
         """`prequential_advantage` of one theory over another on all experiments so far."""
         scores = {key: item.record for key, item in self.scores.items()}
         return prequential_advantage(first, second, list(self.collected), scores)
+
+    def proposals(self, cycle: int, number: int) -> list[Recorded[TrialsProposed]]:
+        """Trials proposed for an experiment that passed their checks."""
+        found = [item for item in self.trials_proposed if (item.record.cycle, item.record.number) == (cycle, number)]
+        return [item for item in found if item.record.passed]
 
     @property
     def seeds(self) -> list[Digest]:
@@ -170,12 +189,22 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, diagnoses=(*state.diagnoses, item))
         case SearchFinished():
             return replace(state, searches=(*state.searches, item))
+        case SuccessorTried():
+            return replace(state, tried=(*state.tried, item))
+        case TrialsProposed():
+            return replace(state, trials_proposed=(*state.trials_proposed, item))
+        case PairRead():
+            return replace(state, readings={**state.readings, (record.candidate, record.incumbent): item})
         case EpochOpened():
             return replace(state, epochs=(*state.epochs, item))
         case Verdict():
             return replace(state, verdicts={**state.verdicts, item.digest: item})
         case VerdictResolved():
             return replace(state, resolved={**state.resolved, record.verdict: item})
+        case CriticAnswered():
+            return replace(state, asked=(*state.asked, item))
+        case CandidateDecided():
+            return replace(state, decided={**state.decided, record.candidate: item})
         case Pitfall():
             return replace(state, library=state.library.with_pitfall(item.digest, record))
         case CycleClosed():

@@ -73,7 +73,9 @@ def _arbiter(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steelman(body: Mapping[str, Any]) -> dict[str, Any]:
-    mark, error = re.findall(r"on experiment \S+ (#[0-9a-f]+)>\n(?:.*\n)squared_error_of_proportions: (\S+)", said(body))[0]
+    mark, error = re.findall(
+        r"on experiment \S+ (#[0-9a-f]+)>\n(?:.*\n)squared_error_of_proportions: (\S+)", said(body)
+    )[0]
     return {
         "case": [{"text": f"Its error on proportions is {error}.", "cites": [mark]}],
         "repair": "Give it a share of random answers.",

@@ -149,7 +149,9 @@ def test_trials_that_simulation_bears_out_can_be_asked(finished: tuple[Path, Any
     passed = {item.digest for item in state.trials_proposed if item.record.passed}
     assert passed
     with Trace.open(folder, RECORD_TYPES, read_only=True) as opened:
-        cited = {digest for event in opened.journal.events() if event.kind == "design_chosen" for digest in event.inputs}
+        cited = {
+            digest for event in opened.journal.events() if event.kind == "design_chosen" for digest in event.inputs
+        }
     assert passed <= cited
 
 
@@ -304,7 +306,7 @@ def test_an_exhausted_budget_stops_the_run_until_it_is_raised(tmp_path: Path) ->
     folder = tmp_path / "poor"
     with running(LARGE, good) as served:
         wanted = study(served, {"reviser": "writer", "lenses": ["leap"]}, budget={"requests": 1})
-        with pytest.raises(FlowError, match="budget for language models is exhausted.*lakatos models budget"):
+        with pytest.raises(FlowError, match=r"budget for language models is exhausted.*lakatos models budget"):
             run_study(wanted, folder, n_workers=1)
         with pytest.raises(FlowError, match="budget for language models is exhausted"):
             resume_run(folder, n_workers=1)

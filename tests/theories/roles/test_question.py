@@ -96,7 +96,11 @@ def test_every_domain_says_what_theories_see_and_what_can_be_varied(name):
     domain = DOMAINS[name]
     stimuli = domain.probes(np.random.default_rng(0))[0]
     told = trials_exhibit(domain, stimuli).entry.text
-    shown = domain.shown({key: array[:1] for key, array in stimuli.arrays.items()}, {}) if domain.sequential else stimuli.arrays
+    shown = (
+        domain.shown({key: array[:1] for key, array in stimuli.arrays.items()}, {})
+        if domain.sequential
+        else stimuli.arrays
+    )
     assert all(f'trials["{key}"]: (n_' in told for key in shown)
     assert ("feedback" in told) == domain.sequential
     assert '"varied": "last_choice"' in variations_exhibit(domain).entry.text
