@@ -170,7 +170,9 @@ def main() -> None:
     stored = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": 0.0}
     rows: list[dict[str, Any]] = stored["rows"]
     begun, done = time.perf_counter(), {row["seed"] for row in rows}
-    missing = [seed for seed in range(chosen.seeds) if seed not in done]
+    missing = [
+        seed for seed in range(chosen.seeds) if seed not in done and seed >= (0 if rows else stored.get("n_seeds", 0))
+    ]
     for seed in missing:
         rows += [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in arms(seed)]
         if seed % 10 == 9 or seed == missing[-1]:
@@ -179,13 +181,15 @@ def main() -> None:
                 "seconds": round(stored["seconds"] + time.perf_counter() - begun, 1),
                 "reference": REFERENCE,
                 **{part: table([row for row in rows if row["part"] == part]) for part in ("direct", "transitive")},
-                "rows": rows,
+                "n_seeds": seed + 1,
+                "rows": rows if seed < missing[-1] else [],  # only to go on from
             }
             chosen.out.parent.mkdir(parents=True, exist_ok=True)
-            chosen.out.write_text(json.dumps(result) + "\n")
+            chosen.out.write_text(json.dumps(result, indent=1) + "\n")
+    stored = json.loads(chosen.out.read_text())
     for part in ("direct", "transitive"):
         print(part, "correlation with quality | gloss | before | top five accepted by the strict judge")
-        for row in table([row for row in rows if row["part"] == part]):
+        for row in stored[part]:
             shown = " ".join(f"{row[name]['mean']:6.3f}" for name in MEASURES)
             print(f"  {row['n_new']:4d} {row['arm']:22s} {shown}")
 
