@@ -155,6 +155,34 @@ def budget(
 
 
 @app.command()
+def answers(
+    run: Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")],
+    runs: Annotated[Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")] = Path("runs"),
+) -> None:
+    """What became of everything that language models answered in a run.
+
+    In Python: `flows.answers.answers_in(folder)`.
+    """
+    from flows.answers import answers_in
+    from flows.start import find_run
+
+    table = Table("", "what became of it", "n")
+    for name, value in answers_in(find_run(run, runs)).items():
+        for key, item in _flat(value):
+            table.add_row(name, escape(key), str(item))
+    Console().print(table)
+
+
+def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested counts as rows."""
+    if not isinstance(value, dict):
+        yield place, value
+        return
+    for name, item in value.items():
+        yield from _flat(item, f"{place}, {name}" if place else str(name))
+
+
+@app.command()
 def speculation(
     profile: ProfileName,
     calls: Annotated[int, typer.Option(help="For each shape of prompt.", min=2)] = 60,

@@ -69,7 +69,7 @@ def _question(run: Run, own: Digest, rival: Digest, sample: Stimuli) -> Question
         task=f"You are the advocate of {run.state.name(own)}; its rival is {run.state.name(rival)}. Propose trials.",
         exhibits=(
             Exhibit("arrays of a trial", ranges),
-            Exhibit("settings of the space", {name: str(value) for name, value in run.config.space.items()}),
+            Exhibit("settings of the space", {name: str(value) for name, value in sorted(run.config.space.items())}),
             Exhibit("some trials", examples),
             theory_exhibit(theories[0], "your theory"),
             theory_exhibit(theories[1], "the rival"),

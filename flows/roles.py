@@ -7,7 +7,7 @@ budget covers all of them; which model serves each is decided, and written down,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from flows.errors import FlowError
 from flows.model_config import RolesConfig
+from flows.state import RunState
 from judges.judge import VerdictResolved
 from language_models.call import Called, Caller, served_version
 from language_models.client import Request
@@ -189,7 +190,7 @@ async def _choose(
 ) -> Recorded[ModelsChosen]:
     """Decide who is asked, and whether the budget covers it; once."""
     roles, config = run.roles, run.config.roles
-    outcomes = list(_outcomes(run))
+    outcomes = list(outcomes_of(run.state, lambda name, calls: _spent(run, name, calls)))
     inputs = dict.fromkeys(digest for question in questions for digest in question.inputs)
     cited = [*inputs, *dict.fromkeys(item.record for item in outcomes)]
 
@@ -340,12 +341,17 @@ def _version_now(run: Run, name: str) -> Digest:
     return last[-1].model_version if last else run.roles.settings[name].version
 
 
-def _outcomes(run: Run) -> Iterator[Validated]:
-    """What data said of every theory that a language model wrote; of those that the checks refused, that at once."""
+def outcomes_of(state: RunState, spent: Callable[[str, Sequence[Digest]], float]) -> Iterator[Validated]:
+    """What data said of every theory that a language model wrote; of those that the checks refused, that at once.
+
+    Args:
+        state: Of the run.
+        spent: What calls to a model have cost.
+    """
     resolved: dict[Digest, Recorded[VerdictResolved]] = {}
-    for item in run.state.resolved.values():
-        resolved.setdefault(run.state.verdicts[item.record.verdict].record.candidate, item)
-    for tried in run.state.tried:
+    for item in state.resolved.values():
+        resolved.setdefault(state.verdicts[item.record.verdict].record.candidate, item)
+    for tried in state.tried:
         record = tried.record
         settled = resolved.get(record.fitted) if record.fitted else None
         if record.outcome == "submitted" and settled is None:
@@ -355,7 +361,7 @@ def _outcomes(run: Run) -> Iterator[Validated]:
             model=record.model,
             version=record.model_version,
             improved=settled is not None and settled.record.favoured,
-            cost=_spent(run, record.model, record.calls),
+            cost=spent(record.model, record.calls),
             record=tried.digest if settled is None else settled.digest,
         )
 

@@ -13,18 +13,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flows.answers import answers_in
 from flows.audit import audit
 from flows.budget import raise_budget
+from flows.config import load_study
 from flows.errors import FlowError, StudyError
+from flows.model_config import ROLES
 from flows.record import RECORD_TYPES
-from flows.run import read_state
+from flows.role_shapes import role_shapes
+from flows.roles import outcomes_of
+from flows.run import has_run, read_state
 from flows.start import resume_run, run_study
+from flows.state import RunState
+from judges.judge import Verdict, VerdictResolved
 from judges.rubrics.language_model import NAME, PairRead
 from language_models.ledger import Budget, spending_of
 from language_models.record import LanguageModelCalled
 from language_models.rehearsal.app import RehearsalSettings
 from language_models.rehearsal.fault import Misbehaviour
 from language_models.rehearsal.serve import free_port, running, running_process
+from language_models.structured import answer_schema
 from theories.roles.record import (
     CaseRead,
     ClaimAudited,
@@ -35,8 +43,9 @@ from theories.roles.record import (
     TrialsProposed,
 )
 from traces.fold import canonical_digest
+from traces.journal import INTENT
 from traces.record import Record
-from traces.step import Trace
+from traces.step import Recorded, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import HIDDEN, good, recorded
@@ -72,6 +81,14 @@ def records(folder: Path, kind: type[Record]) -> list[Any]:
 def form(folder: Path) -> str:
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         return canonical_digest(trace.journal.events())
+
+
+def n_begun(folder: Path, step: str) -> int:
+    """Steps of this name that were begun in a run that is being written."""
+    if not has_run(folder):
+        return 0
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        return sum(event.name == step and event.kind == INTENT for event in trace.journal.events())
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +207,25 @@ def test_every_answer_cites_its_calls_and_the_versions_that_gave_it(finished: tu
 
 
 @pytest.mark.long
+def test_the_table_of_answers_counts_everything_once(finished: tuple[Path, Any], told: list[str]) -> None:
+    found = answers_in(finished[0])
+    assert found["calls"]["n"] == found["spent"]["requests"] == len(told)
+    assert sum(n for counts in found["answers"].values() for n in counts.values()) == len(told)
+    assert found["statements"] == {"believed": 2, "not borne out": 2}
+    assert (
+        found["theories"]
+        == {
+            "submitted": 2,
+            "refused: TheoryOutputError": 1,
+            "refused: TheoryRuntimeError": 1,
+            "duplicate: this very source is there already": 1,
+        }
+        or sum(found["theories"].values()) == 5
+    )
+    assert found["theories_admitted"] >= 1
+
+
+@pytest.mark.long
 def test_resuming_a_finished_campaign_asks_nobody(finished: tuple[Path, Any], told: list[str]) -> None:
     n_asked = len(told)
     resume_run(finished[0])
@@ -282,11 +318,7 @@ def test_a_server_killed_in_the_middle_of_a_call_stops_the_run_where_it_goes_on(
         campaign = threading.Thread(target=run_it, args=[wanted, tmp_path / "killed"])
         campaign.start()
         deadline = time.monotonic() + 200
-        while time.monotonic() < deadline and campaign.is_alive():
-            with Trace.open(tmp_path / "killed", RECORD_TYPES, read_only=True) as trace:
-                names = [event.name for event in trace.journal.events()]
-            if names.count("ask") > 2:
-                break
+        while time.monotonic() < deadline and campaign.is_alive() and n_begun(tmp_path / "killed", "ask") < 3:
             time.sleep(0.2)
         served.process.kill()
         campaign.join(200)
@@ -362,6 +394,22 @@ def test_what_a_study_cannot_say_of_models_is_refused_with_the_key(changes: dict
         small_study(**changes)
 
 
+def test_the_requests_that_a_server_is_checked_with_are_those_of_the_roles() -> None:
+    shapes = role_shapes(context_tokens=8192)
+    assert {shape.role.partition(":")[0] for shape in shapes} == set(ROLES)
+    for shape in shapes:
+        first, last = shape.request.messages[0].content, shape.request.messages[-1].content
+        assert first.startswith("<pinned-rules>")
+        assert last.endswith("</pinned-rules>")
+        assert shape.answer is not None
+        assert shape.request.answer_schema == answer_schema(shape.answer)
+
+
+def test_the_study_that_shows_all_roles_can_be_read() -> None:
+    found = load_study(ROOT / "studies" / "language-models.toml")
+    assert {role for role, _ in found.roles.named} == set(ROLES)
+
+
 def test_a_study_without_models_is_written_as_if_there_were_none() -> None:
     plain = small_study()
     assert not {"models", "roles", "budget"} & set(plain.model_dump(mode="json"))
@@ -379,3 +427,49 @@ def test_a_server_that_is_not_there_is_found_out_before_anything_else(tmp_path: 
     state, trace = read_state(tmp_path / "nowhere")
     trace.close()
     assert not state.theories
+
+
+def test_models_are_credited_with_what_new_data_say_of_their_theories_and_with_refusals() -> None:
+    def tried(lens: str, model: str, fitted: str | None, record: str) -> Recorded[SuccessorTried]:
+        value = SuccessorTried(
+            cycle=1,
+            lens=lens,
+            attempt=0,
+            model=model,
+            model_version="9" * 64,
+            calls=("8" * 64, "7" * 64),
+            outcome="submitted" if fitted else "refused",
+            reason="",
+            name="x",
+            source="6" * 64,
+            fitted=fitted,
+            parents=(),
+            change="",
+            criterion=None,
+            error=None,
+        )
+        return Recorded(value, record)
+
+    def settled(theory: str, favoured: bool, record: str) -> RunState:
+        verdict = Verdict(epoch="1" * 64, candidate=theory, incumbent="2" * 64, cycle=1, probability=0.6, opinions={})
+        found = VerdictResolved(verdict=record, experiment="2.1", favoured=favoured, log_score=-0.5)
+        return RunState(verdicts={record: Recorded(verdict, record)}, resolved={record: Recorded(found, record[::-1])})
+
+    won, lost = settled("a" * 64, True, "c" * 63 + "1"), settled("b" * 64, False, "d" * 63 + "1")
+    state = RunState(
+        verdicts={**won.verdicts, **lost.verdicts},
+        resolved={**won.resolved, **lost.resolved},
+        tried=(
+            tried("leap", "large", "a" * 64, "e1" * 32),
+            tried("residual", "large", "b" * 64, "e2" * 32),
+            tried("simplify", "small", "f" * 64, "e3" * 32),  # nothing is known of it yet
+            tried("mechanism", "small", None, "e4" * 32),
+        ),
+    )
+    found = list(outcomes_of(state, lambda model, calls: 10.0 * len(calls) if model == "large" else 1.0))
+    assert [(item.model, item.improved, item.cost) for item in found] == [
+        ("large", True, 20.0),
+        ("large", False, 20.0),
+        ("small", False, 1.0),
+    ]
+    assert [item.record for item in found] == ["1" + "c" * 63, "1" + "d" * 63, "e4" * 32]
