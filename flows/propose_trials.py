@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.errors import ExperimentError
 from experiments.power import power_of_people, recovery_power
@@ -49,7 +52,7 @@ def _question(run: Run, own: Digest, rival: Digest, sample: Stimuli) -> Question
     rows = np.sort(np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:EXAMPLES])
     examples = [
         {
-            "trial": {name: np.asarray(array[row]).tolist() for name, array in varied(sample).items()},
+            "trial": {name: _plain(array, int(row)) for name, array in varied(sample).items()},
             "shown": run.domain.describe(sample, int(row)),
             "yours_says_second": round(float(shares[0][row]), 2),
             "rival_says_second": round(float(shares[1][row]), 2),
@@ -77,6 +80,12 @@ def _question(run: Run, own: Digest, rival: Digest, sample: Stimuli) -> Question
         answer=trials_type(sample),
         inputs=tuple(inputs),
     )
+
+
+def _plain(array: NDArray[Any], row: int) -> Any:
+    """A row as JSON, whole numbers without a point where all of them are whole."""
+    whole = bool((array == np.round(array)).all())
+    return np.asarray(array[row], dtype=np.int64 if whole else np.float64).tolist()
 
 
 async def _try(

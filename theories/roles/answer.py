@@ -5,10 +5,10 @@ Texts are bounded, so that a model that does not know when to stop still comes t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from experiments.errors import StimuliError
@@ -105,7 +105,7 @@ class ProposedTrials(Answer):
 
 def trials_type(example: Stimuli) -> type[ProposedTrials]:
     """`ProposedTrials` for trials such as those of ``example``; what is the same in all of them need not be given."""
-    fields: dict[str, Any] = {name: (_numbers(np.shape(array)[1:]), ...) for name, array in varied(example).items()}
+    fields: dict[str, Any] = {name: (_numbers(np.asarray(array)), ...) for name, array in varied(example).items()}
     trial = create_model("ProposedTrial", __base__=Answer, **fields)
     trials: Any = Annotated[tuple[trial, ...], Field(min_length=2, max_length=MOST_TRIALS)]
     return create_model("ProposedTrials", __base__=ProposedTrials, trials=(trials, ...))
@@ -117,10 +117,15 @@ def varied(example: Stimuli) -> dict[str, Any]:
     return found or dict(example.arrays)
 
 
-def _numbers(shape: Sequence[int]) -> Any:
-    """The type of nested lists of numbers of this shape."""
-    kind: Any = float
-    for length in reversed(shape):
+def _numbers(array: NDArray[Any]) -> Any:
+    """The type of nested lists of numbers with the shape of a trial of ``array``, within the limits of all of them.
+
+    Whole numbers stay whole: a server that enforces only the form of a number is led to write endless digits otherwise.
+    """
+    whole = bool((array == np.round(array)).all())
+    limits = Field(ge=float(array.min()), le=float(array.max()))
+    kind: Any = Annotated[int, Field(ge=int(array.min()), le=int(array.max()))] if whole else Annotated[float, limits]
+    for length in reversed(array.shape[1:]):
         kind = Annotated[tuple[kind, ...], Field(min_length=length, max_length=length)]
     return kind
 
