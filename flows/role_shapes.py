@@ -52,10 +52,13 @@ def role_shapes(
         (Question(role, read_prompt(prompt), "shape", words, shown, answer, ()), share)
         for role, prompt, words, shown, answer, share in rows
     ]
-    judge = Question("judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ())
+    judge: Question[BaseModel] = Question(
+        "judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ()
+    )
+    questions.append((judge, 12.0))
     pins = pins_of()
     shapes = []
-    for question, share in [*questions, (judge, 12.0)]:
+    for question, share in questions:
         rules = active(pins, question.role, 1)
         sampling = Sampling(max_tokens=max_tokens)
         request, _ = request_of(question, rules, sampling, secret="shape", context_tokens=context_tokens)

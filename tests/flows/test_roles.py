@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -48,7 +49,7 @@ from traces.record import Record
 from traces.step import Recorded, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from answering import HIDDEN, good, recorded
+from answering import FOUND, HIDDEN, good, recorded
 from small import small_study, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -259,6 +260,25 @@ def test_a_campaign_killed_in_the_middle_of_calls_ends_as_if_nothing_had_happene
         run_study(wanted, tmp_path / "whole", n_workers=1)
     assert form(tmp_path / "killed") == form(tmp_path / "whole")
     assert audit(tmp_path / "killed", n_workers=1).passed
+
+
+@pytest.mark.long
+def test_a_script_can_take_a_role_and_is_missed_by_nobody_when_it_ends(tmp_path: Path) -> None:
+    answer = json.dumps({"change": "another rule", "source": FOUND, "predictions": []})
+    models = {"writer": {"client": "scripted", "answers": [answer]}}
+    roles = {"reviser": "writer", "lenses": ["leap"], "unreachable": "go_on"}
+    changes = settings(models, roles, stop={"cycles": 3, "least_cycles": 3})
+    run_study(small_study(**changes), tmp_path / "scripted", n_workers=1)
+    state, trace = read_state(tmp_path / "scripted")
+    trace.close()
+    assert state.concluded is not None
+    assert state.theories[state.concluded.record.leader].record.author == "language model writer"
+    answers = records(tmp_path / "scripted", RoleAnswered)
+    assert [(item.cycle, item.outcome, item.reason) for item in answers] == [
+        (1, "answered", ""),
+        (2, "no_answer", "ScriptExhaustedError"),
+    ]
+    assert audit(tmp_path / "scripted", n_workers=1).passed
 
 
 FAULTS: dict[Any, float] = {
