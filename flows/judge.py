@@ -6,6 +6,7 @@ import numpy as np
 
 from flows.design import DISTINCT, distance, sample_of_space
 from flows.engine import task
+from flows.read_pairs import read_pairs
 from flows.revise import check_program
 from flows.run import Run
 from flows.score import score
@@ -42,6 +43,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         else:
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
     await score(run, cycle, fresh)
+    await read_pairs(run, cycle, fresh, incumbent)
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
     for verdict in rank(item.record for item in verdicts):
@@ -145,5 +147,9 @@ def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Re
         run.epoch.judge(submission, cycle),
         name="judge",
         position={"cycle": cycle},
-        inputs=[run.state.epochs[-1].digest, *(item.digest for name in scores for item in scores[name])],
+        inputs=[
+            run.state.epochs[-1].digest,
+            *(item.digest for name in scores for item in scores[name]),
+            *(item.digest for pair, item in run.state.readings.items() if pair == (candidate, incumbent)),
+        ],
     )
