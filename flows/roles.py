@@ -59,6 +59,8 @@ class Roles:
         self.ledger = Ledger.of(budget_in(run.trace, run.config.budget), run.trace.journal.events())
         self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
         self.pins = pins_of(run.config.roles.rules)
+        self.looked = False
+        """Whether the models were looked for in this pass."""
         self.contexts = {name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()}
         self.callers = {
             name: Caller(
@@ -107,11 +109,20 @@ def budget_in(trace: Trace, study: Budget) -> Budget:
 async def check_models(run: Run) -> None:
     """Find out, before anything costs money, whether every model that takes a role can be asked.
 
+    Later passes do so when they come to ask one: a run that waits for people needs no server.
+
     Raises:
         FlowError: One cannot, and the study does not say to go on without.
     """
-    if not run.config.roles.used:
+    if run.config.roles.used and next(run.trace.records(ModelsChosen), None) is None:
+        await _look(run)
+
+
+async def _look(run: Run) -> None:
+    """Look for the models, once in a pass."""
+    if run.roles.looked:
         return
+    run.roles.looked = True
     for name in sorted({model for _, model in run.config.roles.named}):
         model = run.roles.callers[name].model
         if not isinstance(model, OpenAIModel):
@@ -194,7 +205,8 @@ async def _choose(
     inputs = dict.fromkeys(digest for question in questions for digest in question.inputs)
     cited = [*inputs, *dict.fromkeys(item.record for item in outcomes)]
 
-    def work(context: StepContext) -> ModelsChosen:
+    async def work(context: StepContext) -> ModelsChosen:
+        await _look(run)
         chosen: list[_To] = []
         worst = NOTHING
         for question in questions:
