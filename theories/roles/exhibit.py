@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -143,7 +144,7 @@ def theory_exhibit(theory: Theory, title: str) -> Exhibit:
 
 def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
     """What theories see of a trial: arrays and their shapes, and one trial in words."""
-    value: dict[str, Any] = {}
+    value: dict[str, Any] = {"the task": " ".join((sys.modules[type(domain).__module__].__doc__ or "").split())}
     if domain.sequential:
         one = {name: np.asarray(array)[:1] for name, array in stimuli.arrays.items()}
         shown = domain.shown(one, {})
