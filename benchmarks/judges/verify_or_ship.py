@@ -291,14 +291,15 @@ def dependence() -> dict[str, Any]:
             "naive product": {
                 "worth": round(naive_worth, 3),
                 "both asked": round(both_asked(truth, naive_panel), 3),
-                "calibration_error": round(miscalibration(truth, naive_panel, prior, prior), 4),
+                "calibration_error": round(miscalibration(truth, naive_panel, prior, prior)[0], 4),
             },
             "both asked, true joint table": round(both_asked(truth, truth), 3),
             "ours": {
                 "worth": interval(np.array(worths)),
                 "share_of_optimum": interval(share),
                 "worst_seed": round(float(share.min()), 3),
-                "calibration_error": interval(np.array(errors)),
+                "calibration_error": interval(np.array(errors)[:, 0]),
+                "distance_from_truth": interval(np.array(errors)[:, 1]),
             },
         }
     return {"rho": rows, "n_seeds": N_SEEDS, "n_past": N_PAST, "seconds": time.process_time() - began}
@@ -314,14 +315,17 @@ def both_asked(truth: Panel, believed: Panel) -> float:
     return total
 
 
-def miscalibration(truth: Panel, believed: Panel, prior: Array, rate: Array) -> float:
-    """Expected calibration error over all that can be heard, exactly: candidates are grouped by the belief in them."""
-    groups: dict[float, Array] = {}
+def miscalibration(truth: Panel, believed: Panel, prior: Array, rate: Array) -> tuple[float, float]:
+    """Expected calibration error in ten bins of belief, and mean distance from the true probability; both exact."""
+    groups: dict[int, float] = {}
+    distance = 0.0
     for seen in np.ndindex(truth.table.shape[1:]):
         mind, weights = believed.weights(both(rate), seen), truth.weights(both(prior), seen)
-        belief = round(float(mind[1] / mind.sum()), 6)
-        groups[belief] = groups.get(belief, np.zeros(2)) + weights
-    return float(sum(abs(belief * group.sum() - group[1]) for belief, group in groups.items()))
+        belief = float(mind[1] / mind.sum())
+        surplus = belief * float(weights.sum()) - float(weights[1])
+        groups[int(10 * belief)] = groups.get(int(10 * belief), 0.0) + surplus
+        distance += abs(surplus)
+    return sum(map(abs, groups.values())), distance
 
 
 def samples(n_past: int) -> dict[str, Any]:
