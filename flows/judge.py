@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from flows.decide import decide_on
 from flows.design import DISTINCT, distance, sample_of_space
 from flows.engine import task
 from flows.read_pairs import read_pairs
 from flows.revise import check_program
 from flows.run import Run
 from flows.score import score
+from judges.decision import VERIFY
 from judges.epoch import rank
 from judges.errors import EpochMismatchError
 from judges.judge import Submission, Verdict
@@ -19,15 +21,13 @@ from theories.theory import TheoryProgram
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
-WORTH_AN_EXPERIMENT = 0.5
-"""Probability of beating the incumbent on the next data above which a successor enters the pool."""
 COMPARED = 400
 """Trials of the space on which possible duplicates are compared."""
 
 
 @task(name="judge")
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
-    """Check, score and judge the successors; admit those that the panel expects to beat the leader."""
+    """Check, score and judge the successors; admit those about which it is worth asking people."""
     run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")
     open_epoch(run)
     incumbent = run.state.board().leader.theory
@@ -47,20 +47,23 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
     for verdict in rank(item.record for item in verdicts):
-        if verdict.probability <= WORTH_AN_EXPERIMENT:
+        name = verdict.candidate
+        decided = await decide_on(run, by_digest[name], _advantage(run, name, incumbent))
+        if decided.record.action != VERIFY:
+            run.progress.note(f"{run.state.name(name)}: {decided.record.text}")
             continue
-        compared = await compare(run, cycle, verdict.candidate)
+        compared = await compare(run, cycle, name)
         if compared is not None and compared.record.twin is not None and not compared.record.simpler:
-            run.progress.note(f"{run.state.name(verdict.candidate)} is a duplicate: it {compared.record.text}")
+            run.progress.note(f"{run.state.name(name)} is a duplicate: it {compared.record.text}")
             continue
         run.record(
             TheoryAdmitted(
-                theory=verdict.candidate,
+                theory=name,
                 cycle=cycle,
-                reason=f"judged to beat the leader with probability {verdict.probability:.2f}",
+                reason=f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}",
             ),
             name="admit",
-            inputs=[by_digest[verdict.candidate].digest, *([compared.digest] if compared else [])],
+            inputs=[decided.digest, *([compared.digest] if compared else [])],
             position={"cycle": cycle},
         )
     return verdicts

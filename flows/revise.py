@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from experiments.task import Trials
 from flows.config import OWN
+from flows.decide import refined
 from flows.engine import task
 from flows.run import Run
 from theories.advocate import Brief, GrammarAdvocate, Proposal, Start
@@ -51,6 +52,7 @@ async def revise(
     inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
     inputs += [digest for digest, _ in run.state.library.pitfalls]
     inputs += [item.digest for item in run.state.searches[-1:]]
+    inputs += [item.digest for item in refined(run.state, cycle - 1)]
     inputs += [proposed.digest] if proposed else []
     written = proposed.record.submissions if proposed else ()
 
@@ -98,9 +100,10 @@ def induced(run: Run, trials: Sequence[Trials], best: float, context: StepContex
 
 
 def _starts(run: Run, diagnosis: Diagnosis) -> tuple[Start, ...]:
-    """Leader and loser, each with its advocate, and what came out best of the last search."""
+    """Leader and loser, each with its advocate, what is to be refined, and what came out best of the last search."""
     starts = []
-    for name in (diagnosis.leader, diagnosis.loser):
+    wanting = [item.record.candidate for item in refined(run.state, diagnosis.cycle - 1)]
+    for name in dict.fromkeys((diagnosis.leader, diagnosis.loser, *wanting)):
         literal = run.theory(name).composition
         if literal is not None:
             starts.append(Start(name, composition_of(literal, {})))

@@ -392,7 +392,8 @@ def _marginals(patterns: Sequence[Seen], starts: Sequence[Array], weight: float)
     """Posterior mean of each critic's own table."""
     found = []
     for index, start in enumerate(starts):
-        counts = np.bincount([seen[index] for seen in patterns if seen[index] is not None], minlength=len(start))
+        levels = [level for seen in patterns if (level := seen[index]) is not None]
+        counts = np.bincount(np.array(levels, dtype=int), minlength=len(start))
         found.append((counts + weight * start) / (counts.sum() + weight))
     return found
 

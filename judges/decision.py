@@ -179,9 +179,10 @@ def _largest(values: Mapping[str, Array]) -> Array:
     return largest
 
 
-PAYOFFS = Payoffs(gain=100.0, loss=np.inf, cost=50.0)
+PAYOFFS = Payoffs(gain=100.0, loss=np.inf, cost=50.0, refine_cost=10.0)
 """Of a campaign: a better theory found is worth 100, and asking people about one that is none costs half of it, so that
-even odds are just worth asking. Nothing is adopted without people, so there is no shipping."""
+even odds are just worth asking. Nothing is adopted without people, so there is no shipping. To refine is to let the
+next search begin from the candidate; what that mends and breaks is learned."""
 
 Policy = Callable[[Array, Seen, int], Array]
 """From what it believes before any answer, ``(..., n_states)``, what was heard, and the steps left: ``(...)`` indices
@@ -195,7 +196,7 @@ def optimal(problem: Problem) -> Policy:
         values = _Plan(problem).values(start, seen, steps)
         names = [name for name in problem.actions if name in values]
         table = np.stack(np.broadcast_arrays(*(values[name] for name in names)))
-        return np.array([problem.actions.index(name) for name in names])[table.argmax(axis=0)]
+        return np.asarray(np.array([problem.actions.index(name) for name in names])[table.argmax(axis=0)])
 
     return choose
 
@@ -440,6 +441,10 @@ class CandidateDecided(Record):
     """Version of each critic."""
     heard: dict[str, int]
     """Level of each critic that was asked before this decision."""
+    mends: float
+    """Probability that refining makes a winner of a loser, as learned."""
+    breaks: float
+    """And a loser of a winner."""
     tables: Fingerprint
     """Digest of the tables that were used; they can be learned again from the records that this one cites."""
     n_lost: int

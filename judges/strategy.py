@@ -112,7 +112,7 @@ def credit(
         if valid(item.record):
             outcomes[item.theory].setdefault(item.experiment, item.favoured)
     successes = failures = 0.0
-    n_outcomes, counted = 0, set()
+    n_outcomes, counted = 0, set[Digest]()
     for founder in sorted(theory for theory, author in proposed.items() if author == strategy):
         line = clade([founder], parents) - counted
         counted |= line

@@ -32,6 +32,8 @@ from flows.record import (
 )
 from flows.run import science
 from flows.state import RunState, advance
+from judges.critic import CriticAnswered
+from judges.decision import CandidateDecided
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, VerdictResolved
 from memory.library import Pitfall
@@ -128,6 +130,14 @@ ONE_OF_EACH = {
     "epochs": EpochOpened(number=1, epoch=ANY, judges={}),
     "verdicts": verdict(),
     "resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
+    "asked": CriticAnswered(
+        critic="recovery", critic_version=ANY, candidate=A, incumbent=B, cycle=1, value=0.7, level=1
+    ),
+    "decided": CandidateDecided(
+        verdict=ANY, candidate=A, incumbent=B, cycle=1, family="risky", critics={"fit": ANY}, heard={"fit": 2},
+        mends=0.5, breaks=0.5, tables=ANY, n_lost=1, n_won=2, belief=0.6, action="verify",
+        values={"quit": 0.0, "verify": 10.0}, rule="plan", text="verify: it is worth most.",
+    ),
     "library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
     "cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
     "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),

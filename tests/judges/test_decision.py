@@ -297,6 +297,8 @@ def test_the_same_past_and_seed_give_the_same_decision_whose_record_reads_back()
         family="risky",
         critics={"fit": CRITIC.version},
         heard={},
+        mends=0.5,
+        breaks=0.5,
         tables=learned.digest,
         n_lost=learned.n_lost,
         n_won=learned.n_won,
