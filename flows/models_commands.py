@@ -113,6 +113,7 @@ def check(
     """
     from flows.role_shapes import role_shapes
     from language_models.serving.check import check as try_out
+    from language_models.serving.shape import REPRESENTATIVE
     from language_models.settings import ModelSettings
 
     if profile:
@@ -121,7 +122,8 @@ def check(
         if not (base_url and model):
             raise typer.BadParameter("give a profile, or both --base-url and --model")
         settings = ModelSettings(name=model, model=model, base_url=base_url, key_variable=key_variable)
-    report = asyncio.run(try_out(settings, role_shapes(), n_calls=calls))
+    others = [item for item in REPRESENTATIVE if item.request.tools or item.request.n_log_probabilities]
+    report = asyncio.run(try_out(settings, [*role_shapes(), *others], n_calls=calls))
     _show(report)
     if not report.serves:
         raise typer.Exit(1)

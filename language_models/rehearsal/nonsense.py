@@ -16,6 +16,7 @@ _TEXT: Final = (
 WORDS: Final = _TEXT.split()
 
 _TOKEN = re.compile(r"\s*(?:[A-Za-z]{1,4}|\d|[^A-Za-z\d\s])|\s+")
+_PIECE = re.compile(r"(?:\[([^\]]+)\]|\\?(.))(?:\{(\d+)(?:,(\d+))?\})?")
 _MOST_ITEMS: Final = 3
 _UNSUPPORTED: Final = (
     "multipleOf",
@@ -117,9 +118,24 @@ def instance_of(
         return bool(rng.integers(2))
     if kind == "null":
         return None
+    if "pattern" in schema:
+        return matching(str(schema["pattern"]), rng)
     text = sentence(rng, int(rng.integers(1, 9)))
     text = text[: schema["maxLength"]] if "maxLength" in schema else text
     return text.ljust(schema.get("minLength", 0), ".")
+
+
+def matching(pattern: str, rng: np.random.Generator) -> str:
+    """A random text for a pattern made of characters, classes of them such as ``[0-9a-f]``, and counts ``{8,64}``."""
+    text = ""
+    for inside, single, least, most in _PIECE.findall(pattern.removeprefix("^").removesuffix("$")):
+        choices = [single]
+        if inside:
+            ranges = re.findall(r"(.)-(.)|(.)", inside)
+            choices = [chr(code) for low, high, one in ranges for code in range(ord(low or one), ord(high or one) + 1)]
+        size = int(rng.integers(int(least or 1), int(most or least or 1) + 1))
+        text += "".join(rng.choice(choices, size=size))
+    return text
 
 
 def wrong_instance(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
