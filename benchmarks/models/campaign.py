@@ -144,7 +144,8 @@ def main() -> None:
                 changes = {"key_variable": given.key_variable} if given.key_variable else {}
                 config = study(served.base_url, served.model, seed, given.cycles, changes)
                 folder = home / f"{name.replace(' ', '-').replace('/', '-')}-{seed}"
-                cell = {"server": name, **campaign(config, folder, patience=given.patience)}
+                commit = provenance()["commit"]
+                cell = {"server": name, "commit": commit, **campaign(config, folder, patience=given.patience)}
                 print(json.dumps(cell, indent=1), flush=True)
                 done = [item for item in done if (item["server"], item["seed"]) != (name, seed)] + [cell]
                 given.out.parent.mkdir(parents=True, exist_ok=True)
