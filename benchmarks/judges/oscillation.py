@@ -195,17 +195,20 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=60)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    before = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": 0.0}
+    before = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": 0.0, "table": []}
     rows: list[dict[str, Any]] = before["rows"]
+    complete = len(before["table"]) > 0 and not rows  # single rows are kept only to go on from
     begun = time.perf_counter()
-    for rule, erases in ARMS:
+    for rule, erases in () if complete else ARMS:
         done = {row["seed"] for row in rows if (row["rule"], row["erases"]) == (rule, erases)}
         missing = [seed for seed in range(chosen.seeds) if seed not in done]
         for seed in missing:
             rows.append(cell(rule, erases, seed))
             if seed % 10 == 9 or seed == missing[-1]:
                 write(chosen.out, rows, before["seconds"] + time.perf_counter() - begun)
-    for line in table(rows):
+    if not complete:
+        write(chosen.out, rows, before["seconds"] + time.perf_counter() - begun, keep=False)
+    for line in json.loads(chosen.out.read_text())["table"]:
         shown = "  ".join(f"{name} {line[name]['mean']:.2f}" for name in MEASURES)
         print(f"{line['rule']:16s} erasure {'on ' if line['erases'] else 'off'}  {shown}  {line['quality_by_epoch']}")
 
@@ -233,9 +236,9 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def write(out: Path, rows: list[dict[str, Any]], seconds: float) -> None:
+def write(out: Path, rows: list[dict[str, Any]], seconds: float, *, keep: bool = True) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    result = {**provenance(), "seconds": round(seconds, 1), "table": table(rows), "rows": rows}
+    result = {**provenance(), "seconds": round(seconds, 1), "table": table(rows), "rows": rows if keep else []}
     out.write_text(json.dumps(result, indent=1) + "\n")
 
 
