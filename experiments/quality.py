@@ -212,9 +212,29 @@ class Comprehension:
         return float(value) if value > self.attempts_above else None
 
 
+@dataclass(frozen=True)
+class MissingAnswers:
+    """Sessions of a language model that gave no answer to many trials."""
+
+    key: ClassVar[str] = "missing_answers"
+    share_above: float
+    n_asked: int = 0
+    """Presentations in each session; see `for_design`."""
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        return f"Sessions without an answer to more than {self.share_above:.0%} of the trials are excluded."
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The share of trials without an answer."""
+        value = 1 - len(answers.trial) / self.n_asked
+        return value if value > self.share_above + 1e-9 else None
+
+
 def for_design(rules: Sequence[Rule], n_asked: int) -> list[Rule]:
     """The rules for people of whom each was asked ``n_asked`` presentations, where a rule depends on it."""
-    return [replace(rule, n_asked=n_asked) if isinstance(rule, Incomplete) else rule for rule in rules]
+    return [replace(rule, n_asked=n_asked) if isinstance(rule, Incomplete | MissingAnswers) else rule for rule in rules]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from traces.digest import Digest
+from language_models.client import Sampling
+from traces.digest import Digest, Fingerprint
 from traces.record import Record
 
 
@@ -118,6 +119,60 @@ class AnswersArrived(Record):
     """When the batch was delivered, ISO 8601; empty where runs must be repeatable."""
 
 
+class ModelTakesPart(Record):
+    """A language model answers an experiment in place of people: which, what it reads, and how it is asked."""
+
+    kind: Literal["model_takes_part"] = "model_takes_part"
+    version: Literal[1] = 1
+    experiment: str
+    model: str
+    """As the study names it."""
+    model_version: Fingerprint
+    """Of what the study declares."""
+    context_tokens: int
+    """Of prompt and answer, for which what it remembers is cut."""
+    sampling: Sampling
+    """How tokens are drawn."""
+    memory: int | None
+    """Decisions that stay in the conversation; None for as many as fit."""
+    language: str
+    texts: Digest
+    """Artifact with all that it reads beside the trials."""
+
+
+class SessionHeld(Record):
+    """A language model took part as one simulated person."""
+
+    kind: Literal["session_held"] = "session_held"
+    version: Literal[1] = 1
+    experiment: str
+    person: str
+    """As in `AnswersArrived`; nobody's pseudonym."""
+    place: int
+    """Of the simulated person in the experiment, from 0."""
+    model: str
+    """As the study names it."""
+    model_names: tuple[str, ...]
+    """As the server named what answered."""
+    served_versions: tuple[Fingerprint, ...]
+    """Of model and server together; more than one where the server was changed meanwhile."""
+    seed: int
+    """The seeds of its calls follow from it."""
+    persona: str
+    """Whom the model was told to be; empty for nobody in particular."""
+    status: str
+    """See `experiments.participants.answers.Status`."""
+    n_answers: int
+    missing_trials: tuple[int, ...]
+    """Rows of the trials that were shown and got no answer, in order."""
+    missing_reasons: tuple[str, ...]
+    """Why, for each of them: ``refused``, ``not_json``, ..."""
+    n_unread: int
+    """Missing answers to comprehension questions and attention checks, which count as wrong."""
+    calls: tuple[Digest, ...]
+    """Records of all calls, in order."""
+
+
 class PersonExcluded(Record):
     """A person's answers do not count, by a rule that was preregistered."""
 
@@ -175,6 +230,8 @@ class TrialsCollected(Record):
     ceiling: float | None
     """Noise ceiling in nats per choice; None where no trial is repeated."""
     ceiling_error: float | None
+    language_model: str = ""
+    """Which one answered in place of people, as the study names it; empty where none did."""
 
 
 class SealedOpened(Record):

@@ -23,6 +23,7 @@ HOW = {
     "archival": "Published answers of people, released to the laboratory only as this plan asks for them.",
     "web": "Adults who take part on the laboratory's own page, sent there by a link or a recruitment service.",
     "file": "People whose answers are collected elsewhere, with the trials of this plan, and brought in as a file.",
+    "language_model": "A language model answers in place of people, a session for each participant: no data of people.",
 }
 EXISTING = {
     "archival": "Registration prior to analysis of the data: the answers were published before; neither the theories "

@@ -8,7 +8,7 @@ each row also holds this *feedback*.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -96,6 +96,8 @@ class Trials:
     """People behind the answers; for pooled data as published."""
     feedback: Mapping[str, Array] = field(default_factory=dict)
     """``(n_rows,)`` each: what followed the answer."""
+    by_language_model: bool = False
+    """Whether a language model gave the answers, in place of people."""
 
     def __post_init__(self) -> None:
         n_rows = len(self.participant)
@@ -209,6 +211,7 @@ class Trials:
         feedback = {name: np.asarray(column).tolist() for name, column in sorted(self.feedback.items())}
         return {
             **({"feedback": feedback} if feedback else {}),
+            **({"by_language_model": True} if self.by_language_model else {}),
             "experiment": self.experiment,
             "stimuli": self.stimuli.to_json(),
             "participant": self.participant.tolist(),
@@ -233,7 +236,18 @@ class Trials:
             n_options=value["n_options"],
             pooled=value["pooled"],
             n_people=value["n_people"],
+            by_language_model=value.get("by_language_model", False),
             feedback={name: np.asarray(column, dtype=np.float64) for name, column in value.get("feedback", {}).items()},
+        )
+
+
+def check_unmixed(trials: Iterable[Trials]) -> None:
+    """Raise `TrialsError` where answers of a language model stand beside answers of people."""
+    by_model = {item.by_language_model: item.experiment for item in trials}
+    if len(by_model) > 1:
+        raise TrialsError(
+            f"experiment {by_model[True]} was answered by a language model and {by_model[False]} was not; one score "
+            "never mixes the two. Score them apart, and compare the scores."
         )
 
 

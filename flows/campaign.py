@@ -14,6 +14,7 @@ from flows.config import CampaignConfig
 from flows.confirm import confirm
 from flows.cycle import run_cycle
 from flows.engine import flow, task
+from flows.interview import check_participant
 from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
 from flows.roles import check_models
@@ -34,7 +35,7 @@ async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
     try:
         return await carry_on(run)
     finally:
-        if run.config.roles.used:
+        if run.config.roles.used or run.config.participants.model:
             await run.roles.close()
 
 
@@ -44,6 +45,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
     await check_models(run)
+    await check_participant(run)
     await seed_pool(run)
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)

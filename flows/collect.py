@@ -15,7 +15,7 @@ import numpy as np
 from experiments.design import design_from_json
 from experiments.errors import SourceError, TrialsError
 from experiments.participants import SOURCES
-from experiments.participants.answers import PersonAnswers
+from experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
 from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
 from experiments.participants.prolific.recruiter import lets_in
 from experiments.participants.source import Recruitment
@@ -40,11 +40,14 @@ from experiments.record import (
     MoreAsked,
     PersonExcluded,
     Recruited,
+    SessionHeld,
     TrialsCollected,
 )
 from experiments.stopping import StoppingPlan, decide
 from experiments.task import Design, Trials
 from flows.engine import task
+from flows.errors import FlowError
+from flows.interview import interview
 from flows.run import Run
 from flows.state import RunState
 from theories.score import log_predictive, noise_ceiling
@@ -52,6 +55,9 @@ from traces.digest import Digest, digest_of
 from traces.inbox import Batch
 from traces.record import Tombstone
 from traces.step import Recorded, StepContext, Trace
+
+COMPUTED = frozenset({"simulated", LANGUAGE_MODEL})
+"""Sources whose answers come from a computer: there is no hour at which somebody answered."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,8 @@ class Waiting:
                 f"`{self.to_stop}`. Then `lakatos resume`."
             )
         return (
-            f"waiting for people: {self.n_completed} of {self.n_planned} have completed experiment {self.experiment}"
+            f"waiting for {'the language model' if self.source == LANGUAGE_MODEL else 'people'}: {self.n_completed} of "
+            f"{self.n_planned} have completed experiment {self.experiment}"
             f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
             "`lakatos resume --enough` goes on with those who have."
         )
@@ -154,7 +161,7 @@ async def collect(
                 f"{run.folder / 'inbox.sqlite'} and remove what does not belong there."
             )
         trials = Trials.from_json(parts[0].json())
-        return _collected(plan, trials, context.artifacts.put_json(trials.to_json()))
+        return _collected(run, plan, trials, context.artifacts.put_json(trials.to_json()))
 
     found = await run.step(
         "collect",
@@ -179,9 +186,12 @@ async def collect_people(
     name, design = plan.record.experiment, _design(run, plan.record)
     tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
     closed = next((item for item in run.trace.records(CollectionClosed) if item.record.experiment == name), None)
+    by_model, n_held = run.config.participants.source == LANGUAGE_MODEL, 0
     while True:
         wanted = wanted_in(run, name, design)
         if not tables and closed is None:
+            if by_model:
+                n_held = await interview(run, plan, asked, key_of(run.trace, asked), wanted)
             deliver(run, plan.record, key_of(run.trace, asked))
         take_answers(run)
         people = answers_of(run.trace, name)
@@ -200,7 +210,9 @@ async def collect_people(
         closed = stop_early(run, plan, waiting, kept)
         if closed is not None:
             break
-        if waiting.n_completed < waiting.n_planned:
+        if n_held < waiting.n_planned and by_model:
+            continue  # up to the next look
+        if waiting.n_completed < waiting.n_planned and not by_model:
             return waiting
         if not replace_excluded(run, asked, design, waiting, kept):
             break
@@ -212,6 +224,12 @@ async def collect_people(
             return replace(waiting, to_stop=to_stop)
         asked_people = {item.digest for item in before_stop(run, closed.record, people)}
         kept = [item for item in kept if item.digest in asked_people]
+    if len(kept) < 2 and by_model:
+        raise FlowError(
+            f"{len(kept)} of {len(people)} sessions of the language model in experiment {name} count, and theories "
+            f"cannot be compared on fewer than 2; `lakatos data list {run.folder}` shows how the others ended. Use a "
+            "model that answers, or other exclusions, in a new run."
+        )
     if len(kept) < 2:
         return waiting
     kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
@@ -223,7 +241,7 @@ async def collect_people(
     def take(context: StepContext) -> TrialsCollected:
         n_options = run.domain.n_options(design.stimuli)
         table = put_table(context.artifacts, plan.record.design, [item.record.answers for item in kept], n_options)
-        return _collected(plan, get_trials(context.artifacts, table), table)
+        return _collected(run, plan, get_trials(context.artifacts, table), table)
 
     found = await run.step("collect", take, returns=TrialsCollected, inputs=inputs, position=position)
     # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
@@ -320,9 +338,17 @@ def take_answers(run: Run) -> None:
     if not pending:
         return
     asked = {item.record.experiment: item for item in run.trace.records(Recruited)}
+    sessions = {(item.record.experiment, item.record.person): [item.digest] for item in run.trace.records(SessionHeld)}
     designs = {item.record.experiment: _design(run, item.record) for item in run.trace.records(Preregistration)}
     for batch in pending:
         answers = PersonAnswers.from_json(batch.json())
+        if (answers.source == LANGUAGE_MODEL) != (run.config.participants.source == LANGUAGE_MODEL):
+            raise SourceError(
+                f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
+                f"asks {run.config.participants.source!r}: answers of a language model are never mixed with those of "
+                f"people. `lakatos data withdraw {run.folder} {answers.person[:12]}` removes them; use a run of its "
+                "own for them."
+            )
         if answers.experiment not in asked:
             raise SourceError(
                 f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
@@ -344,10 +370,10 @@ def take_answers(run: Run) -> None:
                 consent=answers.consent,
                 language=answers.language,
                 source=answers.source,
-                arrived_utc="" if run.config.participants.source == "simulated" else batch.delivered_utc,
+                arrived_utc="" if run.config.participants.source in COMPUTED else batch.delivered_utc,
             ),
             name="arrive",
-            inputs=[asked[answers.experiment].digest],
+            inputs=[asked[answers.experiment].digest, *sessions.get((answers.experiment, answers.person), ())],
             position={"batch": batch.digest},
         )
         run.trace.inbox.mark_taken(batch.digest)
@@ -545,7 +571,7 @@ def _kept(
     return [item for place, item in enumerate(people) if place not in out]
 
 
-def _collected(plan: Recorded[Preregistration], trials: Trials, artifact: Digest) -> TrialsCollected:
+def _collected(run: Run, plan: Recorded[Preregistration], trials: Trials, artifact: Digest) -> TrialsCollected:
     ceiling = noise_ceiling(trials)
     return TrialsCollected(
         experiment=plan.record.experiment,
@@ -557,6 +583,7 @@ def _collected(plan: Recorded[Preregistration], trials: Trials, artifact: Digest
         pooled=trials.pooled,
         ceiling=None if ceiling is None else ceiling.value,
         ceiling_error=None if ceiling is None else ceiling.standard_error,
+        language_model=run.config.participants.model,
     )
 
 

@@ -82,6 +82,7 @@ async def conclude(run: Run) -> Recorded[Concluded]:
                 [
                     _text(run, leader, rival, advantage, n_compared, basis, holds, errors, cross_validated),
                     *(item.record.text for item in further if item is not None),
+                    *_whose(run),
                 ]
             ),
             stop=stop,
@@ -203,6 +204,12 @@ def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
             )
         )
     return tuple(lines)
+
+
+def _whose(run: Run) -> list[str]:
+    """Said wherever the verdict is, where no people answered but a language model."""
+    name = run.config.participants.model
+    return [f"All answers are those of the language model {name!r}, none of people."] if name else []
 
 
 def _text(

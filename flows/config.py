@@ -27,6 +27,8 @@ from experiments.archives import ARCHIVES
 from experiments.domains import DOMAINS
 from experiments.errors import DesignError, ExperimentError
 from experiments.participants import SOURCES
+from experiments.participants.answers import LANGUAGE_MODEL
+from experiments.participants.language_model import PAGE_KEYS
 from experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
 from experiments.quality import (
     Alternation,
@@ -35,6 +37,7 @@ from experiments.quality import (
     FailedChecks,
     FastAnswers,
     Incomplete,
+    MissingAnswers,
     OneKey,
     Rule,
     TooFast,
@@ -205,6 +208,16 @@ class ParticipantsConfig(_Section):
     """Archival: data set, by name; `lakatos data list` lists them."""
     experiments: str = "*"
     """Archival: pattern of experiment names, for example ``binary-*``."""
+    model: str = ""
+    """Language model: the one of ``models`` that answers in place of people."""
+    personas: tuple[str, ...] = ()
+    """Language model: whom it is told to be, session by session in turn; nobody in particular where there is none."""
+    temperature: float = Field(1.0, ge=0, le=2)
+    """Language model: of its answers; at 0 all sessions of one persona that see trials in one order are the same."""
+    max_tokens: int = Field(256, ge=16, le=65536)
+    """Language model: of an answer."""
+    memory: int | None = Field(None, ge=0)
+    """Language model: decisions that stay in its conversation; as many as fit its context where nothing is said."""
 
     @field_validator("source")
     @classmethod
@@ -220,6 +233,10 @@ class ParticipantsConfig(_Section):
                 raise ValueError(_only_for(key, applies, self.source))
         if self.source == "archival" and not self.archive:
             raise ValueError("the source 'archival' needs the key 'archive'")
+        if self.source == LANGUAGE_MODEL and not self.model:
+            raise ValueError("the source 'language_model' needs the key 'model'")
+        if any(not persona.strip() for persona in self.personas):
+            raise ValueError("personas: one is empty; say who it is, or leave it out")
         if self.program_file:
             raise ValueError("program_file is read with a study file only; give the text itself as program")
         if self.source == "simulated" and bool(self.theory) == bool(self.program):
@@ -256,6 +273,8 @@ class ExclusionsConfig(_Section):
     """Whether people who stopped before the end count with what they answered, if it is enough."""
     partial_share: float = Field(0.5, ge=0, le=1)
     """Share of the trials that they must have answered for it."""
+    missing_answers_above: float | None = Field(None, ge=0, lt=1)
+    """Sessions of a language model that gave no answer to a larger share of the trials."""
     replacements: int = Field(0, ge=0)
     """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
 
@@ -275,6 +294,8 @@ class ExclusionsConfig(_Section):
             found.append(FailedChecks(self.failed_checks_above))
         if self.comprehension_attempts_above is not None:
             found.append(Comprehension(self.comprehension_attempts_above))
+        if self.missing_answers_above is not None:
+            found.append(MissingAnswers(self.missing_answers_above))
         return tuple(found)
 
     @property
@@ -483,6 +504,23 @@ class CampaignConfig(_Section):
         return self
 
     @model_validator(mode="after")
+    def _model_takes_part(self) -> CampaignConfig:
+        people, by_model = self.participants, self.participants.source == LANGUAGE_MODEL
+        if people.model:
+            _known("model", people.model, self.models)
+        timed = ("median_time_below_ms", "fast_answers_above", "fast_answer_ms")
+        set_here = {f"exclusions.{name}" for name in ExclusionsConfig.model_fields if _set(self.exclusions, name)}
+        set_here |= {f"page.{name}" for name in PageConfig.model_fields if _set(self.page, name)}
+        for name in sorted(set_here):
+            section, key = name.split(".")
+            means = key in PAGE_KEYS if section == "page" else key not in timed
+            if by_model and not means:
+                raise ValueError(f"{name} means nothing where the source is 'language_model'; remove it")
+            if not by_model and key == "missing_answers_above":
+                raise ValueError(_only_for(name, [LANGUAGE_MODEL], people.source))
+        return self
+
+    @model_validator(mode="after")
     def _design_fits(self) -> CampaignConfig:
         domain, design = DOMAINS[self.domain], self.design
         example = domain.probes(np.random.default_rng(0))[0].take([0])
@@ -509,13 +547,18 @@ class CampaignConfig(_Section):
 _UNUSED = {name: CampaignConfig.model_fields[name].default for name in ("models", "roles", "budget")}
 
 
+def _set(section: _Section, name: str) -> bool:
+    """Whether a study says something of its own there."""
+    return bool(getattr(section, name) != type(section).model_fields[name].default)
+
+
 def _known(what: str, name: str, table: Any) -> None:
     if name not in table:
         near = difflib.get_close_matches(name, list(table), n=1)
         raise ValueError(
             f"there is no {what} {name!r}"
             + (f"; did you mean {near[0]!r}?" if near else ".")
-            + f" Known: {', '.join(table)}"
+            + f" Known: {', '.join(table) or 'none'}"
         )
 
 

@@ -33,6 +33,13 @@ def _limits_of_people(run: Reading) -> list[str]:
             "Nobody took part. A computer answered by a hidden rule, so the result says whether the laboratory finds "
             "a rule that is known to exist. It says nothing about how people choose."
         ]
+    if run.model:
+        return [
+            f"Nobody took part. The language model {run.model!r} answered in sessions of its own, so the result says "
+            "which theory describes this model under these texts. It says nothing about how people choose, and the "
+            "model may have read the theories, and published answers to such trials, before.",
+            "The model read the words of each trial, not its drawing.",
+        ]
     if not run.config.participants.archive:
         return [
             "Whoever took part chose to, and was paid or asked in one way only. What holds for them may not hold for "

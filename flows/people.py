@@ -16,7 +16,7 @@ from typing import Any
 from experiments.design import design_from_json
 from experiments.domains import DOMAINS
 from experiments.errors import TrialsError
-from experiments.participants.answers import PersonAnswers, pseudonym
+from experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, pseudonym
 from experiments.participants.file import read_answers, read_table, stimulus_columns
 from experiments.participants.table import get_answers, name_of_answers
 from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store, Withheld, collection_key
@@ -66,6 +66,11 @@ def import_answers(folder: Path, file: Path) -> Imported:
             raise FlowError(
                 f"the run {folder} takes no answers from files: its people are {config.participants.source}. Use a "
                 'study with participants.source = "file".'
+            )
+        if config.participants.source == LANGUAGE_MODEL:
+            raise FlowError(
+                f"the run {folder} asks a language model, and its answers are never mixed with those of people; import "
+                f'{file} into a run of its own, with participants.source = "file".'
             )
         designs = _designs(trace, state)
         keys = {item.record.experiment: key_of(trace, item) for item in state.recruited.values()}
@@ -425,6 +430,7 @@ def _answer_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[dict
                 yield {
                     "experiment": name,
                     "person": item.record.person[:SHOWN],
+                    **_answered_by(state),
                     "excluded": _rules(state, item),
                     "position": place + 1,
                     "trial": trial,
@@ -465,8 +471,30 @@ def _people_rows(trace: Trace, state: RunState) -> Iterator[dict[str, Any]]:
                 "language": answers.language,
                 "consent": answers.consent,
                 "source": answers.source,
+                **_answered_by(state),
+                **_session(state, item),
                 "excluded": _rules(state, item),
             }
+
+
+def _answered_by(state: RunState) -> dict[str, str]:
+    """Which language model gave the answers; nothing where none did."""
+    name = state.config.participants.model if state.config else ""
+    return {"language_model": name} if name else {}
+
+
+def _session(state: RunState, item: Recorded[AnswersArrived]) -> dict[str, Any]:
+    """What is known of a language model's session besides."""
+    held = state.sessions.get(item.record.experiment, ())
+    found = next((known.record for known in held if known.record.person == item.record.person), None)
+    if found is None:
+        return {}
+    return {
+        "served_model": " ".join(found.model_names),
+        "persona": found.persona,
+        "n_missing": len(found.missing_trials),
+        "missing_reasons": " ".join(sorted(set(found.missing_reasons))),
+    }
 
 
 def _rules(state: RunState, item: Recorded[AnswersArrived]) -> str:
@@ -482,6 +510,10 @@ def _csv(rows: list[dict[str, Any]]) -> bytes:
     return out.getvalue().encode()
 
 
+MADE_BY_MODEL = (
+    "**These are answers of the language model {model!r}, not of people.** One `person` is one session of it. Never "
+    "put them into one score with answers of people."
+)
 MEANINGS = {
     "experiment": "name of the experiment",
     "person": "beginning of a keyed pseudonym, or a number; the same person has the same one within the run",
@@ -499,6 +531,11 @@ MEANINGS = {
     "language": "of the page",
     "consent": "SHA-256 of the consent text that was agreed to; empty when not asked",
     "source": "who collected",
+    "language_model": "language model that gave the answer, as the study names it: no person did",
+    "served_model": "as its server names it",
+    "persona": "whom it was told to be",
+    "n_missing": "trials shown to which it gave no answer that could be read",
+    "missing_reasons": "why",
 }
 
 
@@ -514,6 +551,7 @@ def _readme(config: CampaignConfig, domain: Domain, rows: list[dict[str, Any]], 
         "",
         config.question,
         "",
+        *([MADE_BY_MODEL.format(model=config.participants.model), ""] if config.participants.model else []),
         f"Domain: {config.domain}; options in the order of responses: {', '.join(domain.options)}. The files hold no "
         "names, identifiers of recruitment services or times of day. Text is UTF-8, numbers have decimal points.",
         "",

@@ -12,6 +12,7 @@ from experiments.preregistration import Preregistration, summarise_design
 from experiments.record import DesignChosen
 from flows.design import learned_weights
 from flows.engine import task
+from flows.interview import words_of_missing_answers
 from flows.run import Run
 from traces.step import Recorded, StepContext
 
@@ -59,7 +60,7 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
         n_participants=plan.n_participants,
-        exclusion_rules=run.config.exclusions.words if run.config.by_person else (),
+        exclusion_rules=words_of_missing_answers(run) + (run.config.exclusions.words if run.config.by_person else ()),
         powers=chosen.powers,
         analysis=ANALYSIS
         + (confirmation_text(*map(run.state.name, chosen.rivals)) if chosen.experiment == CONFIRMATION else ""),

@@ -101,6 +101,23 @@ class Reading:
         return self.config.participants.source == "simulated"
 
     @property
+    def model(self) -> str:
+        """The language model that answered in place of people, as the study names it; empty where none did."""
+        return self.config.participants.model
+
+    @property
+    def missing(self) -> Counter[str]:
+        """Answers that the language model did not give, by reason."""
+        held = (item.record for items in self.state.sessions.values() for item in items)
+        return Counter(reason for session in held for reason in session.missing_reasons)
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        """As the servers named the language model that answered."""
+        held = (item.record for items in self.state.sessions.values() for item in items)
+        return tuple(sorted({name for session in held for name in session.model_names}))
+
+    @property
     def best_seed(self) -> Digest | None:
         """Of the theories that the campaign started from the one that stands highest, the leader aside."""
         seeds = set(self.state.seeds) - {self.leader}

@@ -10,11 +10,13 @@ from experiments.record import (
     CollectionClosed,
     ConsentAsked,
     DesignChosen,
+    ModelTakesPart,
     MoreAsked,
     PersonExcluded,
     PersonWithdrawn,
     Recruited,
     SealedOpened,
+    SessionHeld,
     TrialsCollected,
 )
 from judges.critic import CriticAnswered
@@ -269,6 +271,8 @@ RECORD_TYPES: RecordTypes = {
         MoreAsked,
         ConsentAsked,
         AnswersArrived,
+        ModelTakesPart,
+        SessionHeld,
         PersonExcluded,
         CollectionClosed,
         PersonWithdrawn,
@@ -288,6 +292,8 @@ ACTS = frozenset(
         MoreAsked,
         ConsentAsked,
         AnswersArrived,
+        ModelTakesPart,
+        SessionHeld,
         CollectionClosed,
         PersonWithdrawn,
     )

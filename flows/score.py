@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from experiments.task import check_unmixed
 from flows.engine import task
 from flows.run import Run
 from judges.judge import VerdictResolved, resolve
@@ -18,6 +19,7 @@ from traces.step import Recorded, StepContext
 async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Recorded[TheoryScored]]:
     """Score ``theories`` on all experiments; what is recorded already is returned, not computed."""
     run.progress.stage(cycle, "score", f"{len(theories)} theories on {len(run.state.collected)} experiments")
+    check_unmixed(map(run.trials, run.state.collected))
     found: list[Recorded[TheoryScored]] = []
     for experiment in run.state.collected:
         for theory in theories:

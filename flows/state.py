@@ -17,6 +17,7 @@ from experiments.record import (
     PersonWithdrawn,
     Recruited,
     SealedOpened,
+    SessionHeld,
     TrialsCollected,
 )
 from flows.config import CampaignConfig
@@ -74,6 +75,8 @@ class RunState:
     consents: tuple[Recorded[ConsentAsked], ...] = ()
     answers: Mapping[str, tuple[Recorded[AnswersArrived], ...]] = field(default_factory=dict)
     """By experiment, of people who answer one by one, in order of arrival."""
+    sessions: Mapping[str, tuple[Recorded[SessionHeld], ...]] = field(default_factory=dict)
+    """By experiment, of a language model that answers in place of people."""
     excluded: tuple[Recorded[PersonExcluded], ...] = ()
     closed: Mapping[str, Recorded[CollectionClosed]] = field(default_factory=dict)
     """By experiment, where collection ended before all planned people had completed."""
@@ -170,6 +173,11 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             if item in own:
                 return state
             return replace(state, answers={**state.answers, record.experiment: (*own, item)})
+        case SessionHeld():
+            held = state.sessions.get(record.experiment, ())
+            if item in held:
+                return state
+            return replace(state, sessions={**state.sessions, record.experiment: (*held, item)})
         case PersonExcluded():
             return replace(state, excluded=(*state.excluded, item))
         case CollectionClosed():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from experiments.participants.simulated import as_trials
-from experiments.task import Domain, Stimuli, Trials
+from experiments.task import Domain, Stimuli, Trials, check_unmixed
 from theories.behave import behave
 from theories.check import load_theory
 from theories.claim import ClaimReport, Prediction, check_claim
@@ -121,6 +121,7 @@ class Laboratory:
         self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
     ) -> list[list[Evidence]]:
         """`evidence_of`, without probabilities where likelihoods say it all; asks about new experiments only."""
+        check_unmixed(trials)
 
         def one(theory: Theory) -> list[Evidence]:
             keys = [(theory.digest, item.digest, n_draws) for item in trials]

@@ -42,7 +42,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from experiments.task import Domain, Trials
+from experiments.task import Domain, Trials, check_unmixed
 from theories import metropolis
 from theories.errors import PosteriorError, SandboxUnavailableError, TheoryRaisedError, TheoryResourceError
 from theories.sandbox.client import Limits, Sandbox
@@ -536,6 +536,7 @@ class Inference:
 
 def _check_trials(theory: Theory, trials: Sequence[Trials], domain: Domain | None) -> None:
     """Refuse answers from which nothing can be inferred."""
+    check_unmixed(trials)
     if not trials or not sum(item.n_responses for item in trials):
         raise PosteriorError("there are no answers; give at least one experiment with at least one answer.")
     for item in trials:

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli, Trials
+from experiments.task import Domain, Stimuli, Trials, check_unmixed
 from theories.sandbox.client import Sandbox
 from theories.score import Evidence
 from theories.sequence import expected, follow_all, log_likelihood_of_all
@@ -48,7 +48,11 @@ class View:
         """What ``(n_draws,)`` values of each parameter make of the answers to the view's trials.
 
         Counts do not say in what order people answered; what is expected of people in any order stands for it.
+
+        Raises:
+            TrialsError: A language model answered some of the experiments, and people others.
         """
+        check_unmixed(trials)
         if not self.walks:
             answers = self._session.probabilities(parameters)
             return [Evidence(item, answer) for item, answer in zip(trials, answers, strict=True)]
@@ -61,6 +65,7 @@ class View:
 
     def log_likelihood(self, parameters: Mapping[str, Array], trials: Sequence[Trials]) -> Array:
         """``(n_draws, n_participants of all experiments)`` nats of single answers; see `evidence`."""
+        check_unmixed(trials)
         if self.walks:
             return log_likelihood_of_all(self._session, self.domain, parameters, trials)
         return np.concatenate([item.log_likelihood for item in self.evidence(parameters, trials)], axis=1)

@@ -2,6 +2,7 @@
 
 from experiments.participants.archival import ArchivalParticipants
 from experiments.participants.file import FileParticipants
+from experiments.participants.language_model import LanguageModelParticipants
 from experiments.participants.simulated import SimulatedParticipants
 from experiments.participants.source import ListedSource
 from experiments.participants.web.source import WebParticipants
@@ -11,4 +12,5 @@ SOURCES: dict[str, type[ListedSource]] = {
     "archival": ArchivalParticipants,
     "web": WebParticipants,
     "file": FileParticipants,
+    "language_model": LanguageModelParticipants,
 }

@@ -7,7 +7,7 @@ import hmac
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from experiments.errors import TrialsError
 from traces.digest import canonical_json
@@ -15,6 +15,8 @@ from traces.digest import canonical_json
 Status = Literal["completed", "partial", "stopped", "returned", "timed_out", "screened_out"]
 """``partial``: no answer came any more. ``stopped``: the person stopped and let the answers be used. ``returned``: the
 person stopped and took the answers back."""
+LANGUAGE_MODEL: Final = "language_model"
+"""Who collected, where a language model answered in place of people."""
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 

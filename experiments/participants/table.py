@@ -14,7 +14,7 @@ import numpy as np
 
 from experiments.design import design_from_json
 from experiments.errors import TrialsError
-from experiments.participants.answers import PersonAnswers
+from experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
 from experiments.task import Design, Domain, Trials
 from traces.artifact import ArtifactStore
 from traces.digest import Digest, digest_of
@@ -59,7 +59,17 @@ def domain_feedback(domain: Domain, design: Design) -> list[str]:
 
 
 def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options: int) -> Trials:
-    """The answers of people, numbered in the order given, as one table."""
+    """The answers of people, numbered in the order given, as one table.
+
+    Raises:
+        TrialsError: A language model gave some of them, and people others.
+    """
+    by_model = {answers.source == LANGUAGE_MODEL for answers in people}
+    if len(by_model) > 1:
+        raise TrialsError(
+            f"{design.name}: a language model gave some of these answers and people gave others; one table never mixes "
+            "the two. Put them into tables, and runs, of their own."
+        )
 
     def column(name: str, kind: type) -> Any:
         return np.array([value for answers in people for value in getattr(answers, name)], dtype=kind)
@@ -79,6 +89,7 @@ def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options:
             name: np.array([value for answers in people for value in answers.feedback[name]], dtype=np.float64)
             for name in names
         },
+        by_language_model=by_model == {True},
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 
-from experiments.task import Domain, Trials
+from experiments.task import Domain, Trials, check_unmixed
 from theories.induction import additive, mixture, tree
 from theories.induction.additive import Additive, AdditiveSearch
 from theories.induction.combination import N_GUIDES, atoms_of, more_gates, with_combinations
@@ -130,6 +130,7 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
         Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
         learning, more than one stage.
     """
+    check_unmixed(trials)
     if not trials or any(item.n_options != trials[0].n_options for item in trials):
         return []
     if domain.sequential:

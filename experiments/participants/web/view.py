@@ -126,21 +126,20 @@ def _step(session: Session, step: Step, is_next: bool) -> dict[str, Any]:
         sentence = filled(texts["task"]["check"], option=labels[step.row])
         return {"kind": "check", "question": sentence, "picture": "", "notices": [], "options": options}
     picture = translated(experiment.task.picture(experiment.design.stimuli, step.row), texts)
-    notices = _notices(session, step, texts) if is_next else []
+    notices = notices_before(experiment, step, session.feedback, texts) if is_next else []
     question = texts["domains"][experiment.domain]["question"]
     return {"kind": "trial", "question": question, "picture": picture, "notices": notices, "options": options}
 
 
-def _notices(session: Session, step: Step, texts: Texts) -> list[str]:
-    """What followed the trial before, and where the person is now."""
-    experiment = session.experiment
+def notices_before(experiment: Experiment, step: Step, feedback: Mapping[str, float], texts: Texts) -> list[str]:
+    """What followed the trial before, by its ``feedback``, and where the person is now."""
     stimuli = experiment.design.stimuli
     if not experiment.task.sequential:
         return []
-    place = float(np.ravel(shown(experiment, step, session.feedback)["state"])[0])
+    place = float(np.ravel(shown(experiment, step, feedback)["state"])[0])
     if place:
         return [filled(texts["task"]["here"], place=f"{place:g}")]
-    lines = [feedback_words(experiment, texts, session.feedback)]
+    lines = [feedback_words(experiment, texts, feedback)]
     if step.row and stimuli["block_start"][step.row]:
         lines.append(texts["task"]["new_game"])
     if has_two_stages(experiment):
