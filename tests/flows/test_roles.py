@@ -217,7 +217,7 @@ def test_the_table_of_answers_counts_everything_once(finished: tuple[Path, Any],
         "submitted": 2,
         "refused: TheoryRaisedError": 1,
         "refused: TheoryProbabilityError": 1,
-        "duplicate: this very source is": 1,
+        "duplicate: this very source is there already": 1,
     }
     assert found["theories_admitted"] >= 1
 
