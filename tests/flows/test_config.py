@@ -92,7 +92,7 @@ def test_studies_that_differ_have_different_digests():
         ({"name": "no spaces"}, "name: String should match pattern"),
         (
             {"participants__source": "psychics"},
-            r"participants.source: there is no source 'psychics'\. Known: simulated, archival, web, file",
+            r"participants.source: there is no source 'psychics'\. Known: simulated, archival, web, file, lang",
         ),
         # Out of range.
         ({"theories__seeds": ["random"]}, "theories: name at least two theories as seeds, or give programs"),
@@ -149,7 +149,7 @@ def test_studies_that_differ_have_different_digests():
         ),
         (
             {"participants": {"source": "archival", "archive": archive_of("multiattribute")}, "page": {"checks": 3}},
-            "page means nothing where the source is 'archival', only where it is 'web'; remove it",
+            "page means nothing where the source is 'archival', only where it is 'web' or 'language_model'; remove it",
         ),
         (
             {

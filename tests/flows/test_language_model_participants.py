@@ -8,30 +8,40 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from experiments.errors import SourceError
+from experiments.domains import DOMAINS
+from experiments.errors import SourceError, TrialsError
 from experiments.participants.answers import PersonAnswers
-from experiments.record import AnswersArrived, ModelTakesPart, PersonExcluded, SessionHeld, TrialsCollected
+from experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ModelTakesPart,
+    PersonExcluded,
+    SessionHeld,
+    TrialsCollected,
+)
 from flows.audit import audit
 from flows.budget import raise_budget
 from flows.collect import Waiting
 from flows.errors import FlowError, StudyError
-from flows.people import export, import_answers
+from flows.people import export, import_answers, withdraw
 from flows.record import RECORD_TYPES
 from flows.registering import registration_of
 from flows.report import write_report
-from flows.run import read_state
+from flows.run import read_state, theory_of, trials_in
 from flows.start import resume_run, run_study
 from language_models.ledger import Budget, spending_of
 from language_models.record import LanguageModelCalled
 from language_models.rehearsal.app import RehearsalSettings
 from language_models.rehearsal.fault import Misbehaviour
 from language_models.rehearsal.serve import free_port, running
+from theories.laboratory import Laboratory
 from traces.fold import canonical_digest
 from traces.inbox import Inbox
 from traces.record import Record
@@ -109,8 +119,6 @@ def test_answers_follow_the_rule_that_the_server_reads_off_the_pages(finished: P
         (collected,) = [item.record for item in trace.records(TrialsCollected)]
         state, other = read_state(finished)
         other.close()
-        from flows.run import trials_in
-
         trials = trials_in(trace, state, collected.experiment)
     sums = trials.stimuli["ratings"].sum(axis=2)[trials.trial]
     clear = sums[:, 0] != sums[:, 1]
@@ -172,6 +180,19 @@ def test_every_record_of_answers_cites_its_session_and_that_its_calls(finished: 
     assert sorted(cited) == sorted(held)
     assert all(set(held[digest].calls) <= set(inputs[digest]) for digest in held)
     assert audit(finished, n_workers=1).passed
+
+
+def test_no_theory_is_scored_on_a_model_and_on_people_together(finished: Path) -> None:
+    state, trace = read_state(finished)
+    with trace:
+        by_model = trials_in(trace, state, next(iter(state.collected)))
+        theory = theory_of(trace, state, next(iter(state.pool)))
+    by_people = replace(by_model, experiment="people", by_language_model=False)
+    with Laboratory(DOMAINS["multiattribute"], n_workers=1) as laboratory:
+        assert len(laboratory.evidence(theory, [by_model, by_model], 64)) == 2
+        for score in (laboratory.evidence_of, laboratory.likelihoods_of):
+            with pytest.raises(TrialsError, match="never mixes"):
+                score([theory], [by_model, by_people], 64)
 
 
 def test_peoples_answers_are_not_let_into_the_run_of_a_model(finished: Path, tmp_path: Path) -> None:
@@ -274,6 +295,26 @@ def test_answers_that_a_misbehaving_model_does_not_give_are_missing_by_the_prere
     many = {item.person for item in held if len(item.missing_trials) > 0.4 * N_TRIALS}
     excluded = [item for item in records(folder, PersonExcluded) if item.rule == "missing_answers"]
     assert {item.person for item in excluded} == many
+    assert audit(folder, n_workers=1).passed
+
+
+@pytest.mark.long
+def test_with_a_stopping_rule_sessions_are_held_look_by_look_and_withdrawn_ones_are_not_asked_again(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "looks"
+    stopping = {"rule": "bayes_factor", "bayes_factor": 1.5, "first_look": 4, "look_every": 2}
+    study = {"design__participants": 12, "design__trials": 8, "design__stopping": stopping}
+    with running(LARGE, higher_sum) as served:
+        run_study(small_study(**changes(served.base_url, **study)), folder, n_workers=1)
+        (closed,) = records(folder, CollectionClosed)
+        held = records(folder, SessionHeld)
+        assert len(held) == closed.n_decided == closed.n_completed
+        assert closed.n_decided in (4, 6, 8, 10)
+        withdraw(folder, held[0].person)
+        resume_run(folder, n_workers=1)
+    assert len(records(folder, SessionHeld)) == len(held)
+    assert records(folder, TrialsCollected)[-1].n_people == len(held) - 1
     assert audit(folder, n_workers=1).passed
 
 
