@@ -48,8 +48,8 @@ from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
+from participating import higher_sum, noted, page_of
 from small import small_study, write_study
-from taking_part import higher_sum, noted, page_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = RehearsalSettings(context_tokens=32768)

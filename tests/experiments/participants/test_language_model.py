@@ -41,7 +41,7 @@ from language_models.settings import ModelSettings
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "flows"))
-from taking_part import answered, noted, page_of, right_answers
+from participating import answered, noted, page_of, right_answers
 
 SETTINGS = RehearsalSettings(context_tokens=32768)
 SPACES = {"multiattribute": {"validities": [0.9, 0.7], "levels": [0, 1, 2]}}
