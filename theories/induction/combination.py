@@ -72,7 +72,8 @@ def atoms_of(answers: Answers) -> Atoms:
     words = answers.vocabulary
     lists = list(expression.lists(answers.domain, words.n_cues, words.levels))
     known = {score.code for score in words.scores}
-    more = [score for score in expression.numbers(lists, words.levels) if score.code not in known]
+    made = (*expression.numbers(lists, words.levels), *expression.picked(answers.domain, words.n_cues))
+    more = [score for score in made if score.code not in known]
     found = answers.scores
     if more:
         new = values_of_all(words, [score.code for score in more], answers.stimuli)

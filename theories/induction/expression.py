@@ -149,6 +149,48 @@ def numbers(found: Sequence[List], levels: Sequence[float]) -> Iterator[Score]:
             )
 
 
+def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
+    """What one list says where another is highest or lowest; of several such places the first, the best or the worst.
+
+    Args:
+        domain: Its name.
+        n_cues: Of every experiment.
+    """
+    if domain == "risky":
+        for end, words, outside in (("max", "likeliest", "-1.0"), ("min", "least likely", "2.0")):
+            where = f"extreme(xp.where(used, q, {outside}), {end!r}, xp)"
+            yield Score(f"highest_where({where}, x, xp)", f"amount that is {words}, the highest of several", 3.5)
+            yield Score(f"-highest_where({where}, -x, xp)", f"amount that is {words}, the lowest of several", 3.5)
+    if domain != "multiattribute" or min(n_cues) < 2:
+        return
+    other = "x[:, ::-1]"
+    places = (
+        (other, "the other's rating", 3.0),
+        (f"(x - {other})", "its advantage", 3.5),
+        (f"xp.abs(x - {other})", "the difference", 3.5),
+    )
+    for code, words, price in places:
+        for end, extreme in (("max", "highest"), ("min", "lowest")):
+            where = f"extreme({code}, {end!r}, xp)"
+            yield Score(
+                f"xp.take_along_axis(x, {code}.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
+                f"rating on the most valid cue on which {words} is {extreme}",
+                price,
+            )
+            yield Score(
+                f"highest_where({where}, x, xp)", f"highest rating on cues on which {words} is {extreme}", price + 0.5
+            )
+            yield Score(
+                f"-highest_where({where}, -x, xp)", f"lowest rating on cues on which {words} is {extreme}", price + 0.5
+            )
+    for end, extreme in (("max", "best"), ("min", "worst")):
+        yield Score(
+            f"xp.take_along_axis(x - {other}, x.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
+            f"advantage on its own {extreme} cue",
+            3.5,
+        )
+
+
 def normalized(prices: Array) -> Array:
     """Code lengths of which the probabilities ``exp(-price)`` add up to 1 (Kraft's equality)."""
     return np.asarray(prices + np.log(np.exp(-prices).sum()))

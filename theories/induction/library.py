@@ -120,6 +120,17 @@ def lower(x, xp):
     """All but the highest; all of them where there is just one."""
     return xp.sort(x, axis=-1)[..., :-1] if x.shape[-1] > 1 else x
 '''
+EXTREME = '''
+def extreme(x, end, xp):
+    """Which are the highest ("max") or the lowest."""
+    best = x.max(axis=-1, keepdims=True) if end == "max" else x.min(axis=-1, keepdims=True)
+    return xp.abs(x - best) < 1e-9
+'''
+HIGHEST_WHERE = '''
+def highest_where(chosen, x, xp):
+    """The highest of those chosen."""
+    return xp.where(chosen, x, -1e9).max(axis=-1)
+'''
 CUES = '''
 def cues(x, i, j, xp):
     """Ratings on the cues of two ranks; 0 where there are fewer."""
@@ -189,7 +200,7 @@ def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         prelude += '\nx = x / trials["rating_max"][:, None, None]'
     n_cues = max(part.shape[-1] for part in ratings)
     return Vocabulary(
-        (LEAD, SIDE, BY_VALIDITY, CUE, OTHERS, LONGEST_RUN, CHANGES, UPPER, LOWER, CUES),
+        (LEAD, SIDE, BY_VALIDITY, CUE, OTHERS, LONGEST_RUN, CHANGES, UPPER, LOWER, CUES, EXTREME, HIGHEST_WHERE),
         prelude,
         tuple(_rated_scores(n_cues, [float(level) for level in levels])),
         tuple(part.shape[-1] for part in ratings),
@@ -479,7 +490,7 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
         *(Score(code, words, price, basic, code in worths) for code, words, price, basic in items),
         *(Score(code, words, 3.5) for code, words in conditions),
     )
-    return Vocabulary((LEAD, SIDE, LONGEST_RUN), prelude, scores)
+    return Vocabulary((LEAD, SIDE, LONGEST_RUN, EXTREME, HIGHEST_WHERE), prelude, scores)
 
 
 def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
