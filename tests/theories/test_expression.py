@@ -81,7 +81,7 @@ class TestText:
 class TestInduce:
     def test_finds_a_number_that_nobody_wrote_down(self, sandbox):
         rule = by(lambda x: max(int(x[0]), 2 - int(x[2])) + (len(set(x.tolist())) == 2))
-        data = [answer(rule, seed=seed, name=str(seed)) for seed in (1, 2)]
+        data = [answer(rule, seed=seed, name=str(seed)) for seed in (1, 2, 3, 4)]
         (found, *_) = induce(DOMAIN, data, np.random.default_rng(0))
         theory = load_theory(TheoryProgram(found.source, "induction"), DOMAIN, sandbox)
         new = answer(rule, seed=9, n_people=2)

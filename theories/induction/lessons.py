@@ -150,6 +150,7 @@ def _scores() -> Iterator[Score]:
     yield Score(s["visit_wins"], "number of wins since it was turned to", 2)
     yield Score(f"({s['streak']} - {s['visit_wins']})", "number of losses since it was turned to", 2)
     yield Score(f"{s['visit_wins']} / xp.maximum({s['streak']}, 1.0)", "share of wins since it was turned to", 2.5)
+    yield Score(f"(2.0 * {s['visit_wins']} - {s['streak']})", "wins less losses since it was turned to", 2.5)
     yield Score(s["best"], "best outcome so far", 2)
     for name in KEPT:
         kind, _, rate = name.rpartition("_")
