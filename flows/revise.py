@@ -9,6 +9,7 @@ from experiments.task import Trials
 from flows.config import OWN
 from flows.decide import refined
 from flows.engine import task
+from flows.epoch import lasting
 from flows.run import Run
 from theories.advocate import Brief, GrammarAdvocate, Proposal, Start
 from theories.errors import TheoryError
@@ -52,7 +53,8 @@ async def revise(
     inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
     inputs += [digest for digest, _ in run.state.library.pitfalls]
     inputs += [item.digest for item in run.state.searches[-1:]]
-    inputs += [item.digest for item in refined(run.state, cycle - 1)]
+    for item in refined(run.state, cycle - 1):
+        inputs += lasting(run, item.record.candidate, cycle - 1, [item.digest])
     inputs += [proposed.digest] if proposed else []
     written = proposed.record.submissions if proposed else ()
 
