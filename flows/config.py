@@ -443,8 +443,7 @@ class CampaignConfig(_Section):
 
     @model_serializer(mode="wrap")
     def _without_unused_sections(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Studies without language models, or with the usual judges, are written as if there were no such sections, so
-        that their runs stay what they were."""
+        """Sections that are not used are written as if they did not exist, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
         unused = [name for name in _UNUSED if getattr(self, name) == _UNUSED[name]]
         return {name: item for name, item in value.items() if name not in unused}

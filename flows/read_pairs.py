@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def panel(run: Run) -> JudgeEpoch:
-    """The judges of a study: the rules, those made on its anchor set, and a language model where the study names one."""
+    """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
     judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
     number = run.state.judging.number if run.state.judging else 0
     name = run.config.roles.judge
