@@ -17,10 +17,15 @@ from flows.errors import RunMissingError
 from flows.record import ACTS, RECORD_TYPES
 from flows.run import check_run
 from judges.anchor import AnchorItem, AnchorSet, split
+from judges.calibration import Calibration, calibration
+from judges.epoch import EpochOpened
+from judges.erasure import Measured
 from judges.gate import GateDecided, GateRegistered, refold, refusal_of, replay
 from judges.ground_truth import archived_items, simulated_items
+from judges.judge import Verdict, VerdictResolved
 from judges.ledger import Spending
 from judges.record import AnchorTaken
+from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled
 from theories.families import FAMILIES
 from theories.laboratory import Laboratory
 from traces.digest import Digest, digest_of
@@ -39,6 +44,62 @@ VERSIONS = {
     "pair_read": "a reading by a language model",
 }
 """Kinds of records that name a version of something, and of what."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An epoch of judges that ended."""
+
+    number: int
+    n_evaluations: int
+    """Verdicts of judges that evolve, up to its end."""
+    changed: tuple[str, ...]
+    """Slots whose judge was displaced."""
+    n_erased: int
+    """Records that do not hold any more because of it."""
+    n_queued: int
+    """Submissions that were to be judged again."""
+    n_rescored: int
+    """Those of them that were, in the epoch that followed."""
+    gates: tuple[GateDecided, ...]
+    quality: Calibration | None
+    """Of its panel's verdicts that data have settled since; None where there is none."""
+    reason: str
+
+
+def ended_epochs(trace: Trace) -> list[Ended]:
+    """All ends of epochs, also those whose verdicts do not count any more: what was said stays on record."""
+    validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+    panels = {item.record.number: item.record.epoch for item in trace.records(EpochOpened)}
+    verdicts = {item.digest: item.record for item in trace.records(Verdict)}
+    resolved = [item.record for item in trace.records(VerdictResolved)]
+    frozen = {item.record.epoch: item.record for item in trace.records(EpochFrozen)}
+    queues = {item.record.epoch: set(item.record.queue) for item in trace.records(EpochRefilled)}
+    measured = [item.record for item in trace.records(Measured)]
+    decided = [item.record for item in trace.records(GateDecided)]
+    found = []
+    for item in trace.records(EpochCommitted):
+        number = item.record.epoch
+        own = [known for known in resolved if verdicts[known.verdict].epoch == panels.get(number)]
+        queue = queues.get(number + 1, set())
+        gates = tuple(gate for gate in decided if gate.epoch == number)
+        erased = {name for seat in item.record.erases for name in (seat, *validity.downstream(seat))}
+        found.append(
+            Ended(
+                number=number,
+                n_evaluations=frozen[number].n_evaluations,
+                changed=item.record.changed,
+                n_erased=sum(not validity.valid(name) for name in erased),
+                n_queued=len(queue),
+                n_rescored=len({m.subject for m in measured if m.epoch == number + 1} & queue),
+                gates=gates,
+                quality=calibration([verdicts[known.verdict].probability for known in own], [k.favoured for k in own])
+                if own
+                else None,
+                reason="; ".join(gate.reason for gate in gates) or "no challenger was found",
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -170,7 +231,7 @@ def _one(events: Sequence[Event], prefix: str) -> Event:
     if len(found) != 1:
         there = ", ".join(event.record_digest[:10] for event in (found or events)[:6])
         raise RunMissingError(
-            f"{len(found)} records of that kind have a digest that begins with {prefix!r}; give more of it, or another. "
+            f"{len(found)} such records have a digest that begins with {prefix!r}; give more of it, or another. "
             f"There are {there or 'none'}{' and others' if len(found or events) > 6 else ''}."
         )
     return found[0]

@@ -80,14 +80,21 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
 @app.command("epochs")
 def judges_epochs(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The ends of epochs: what was decided, who was displaced, what was judged again."""
-    from flows.reading import epoch_rows
-    from flows.run import read_state
+    from flows.explain import ended_epochs
+    from flows.record import RECORD_TYPES
+    from flows.run import check_run
+    from traces.step import Trace
 
-    state, trace = read_state(_find(run, runs))
-    with trace:
-        table = Table("epoch", "verdicts", "displaced", "erased", "to judge again", "judged again", "why")
-        for row in epoch_rows(state, trace):
-            table.add_row(*(escape(str(value)) for value in row.values()))
+    folder = _find(run, runs)
+    check_run(folder)
+    table = Table("epoch", "verdicts", "displaced", "erased", "to judge again", "judged again", "log score", "why")
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        for ended in ended_epochs(trace):
+            score = "" if ended.quality is None else f"{ended.quality.log_score:.3f} of {ended.quality.n}"
+            numbers = (ended.number, ended.n_evaluations, ended.n_erased, ended.n_queued, ended.n_rescored)
+            epoch, verdicts, erased, queued, again = map(str, numbers)
+            displaced = ", ".join(ended.changed) or "nobody"
+            table.add_row(epoch, verdicts, displaced, erased, queued, again, score, escape(ended.reason))
     Console().print(table if table.rows else "no epoch has ended")
 
 
@@ -174,7 +181,9 @@ def judges_explain(
 
 @app.command("replay")
 def judges_replay(
-    decision: Annotated[str, typer.Argument(help="Beginning of a decision's digest; `lakatos judges gate` lists them.")],
+    decision: Annotated[
+        str, typer.Argument(help="Beginning of the digest of a decision; `lakatos judges gate` lists them.")
+    ],
     run: RunOption = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
