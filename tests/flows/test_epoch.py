@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections import Counter
@@ -11,13 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.audit import audit
+from flows.config import CampaignConfig
 from flows.epoch import EVOLVING, PROGRAM, read_anchor
 from flows.errors import RunMissingError
 from flows.explain import VERSIONS, ended_epochs, explain, replay_decision
 from flows.main import app
 from flows.record import ACTS, RECORD_TYPES
 from flows.report import write_report
-from flows.run import read_state
+from flows.run import Run, read_state
 from flows.start import resume_run, run_study
 from judges.anchor import Exposed
 from judges.epoch import EpochOpened
@@ -145,24 +147,11 @@ def test_explain_names_the_seat_that_was_lost(evolved: Path, trace: Trace) -> No
     assert explain(evolved, last.digest).broken == ()
 
 
-def test_a_run_cut_short_at_any_record_of_the_boundary_ends_as_if_it_had_not_been(
-    evolved: Path, tmp_path: Path
-) -> None:
-    with Trace.open(evolved, RECORD_TYPES, read_only=True) as trace:
-        whole, n_records = canonical_digest(trace.journal.events()), len(list(trace.journal.events()))
-    resume_run(evolved, n_workers=1)
-    with Trace.open(evolved, RECORD_TYPES, read_only=True) as trace:
-        assert canonical_digest(trace.journal.events()) == whole
-        assert len(list(trace.journal.events())) == n_records
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["freeze epoch", "breed", "register challenge", "commit epoch", "refill epoch"])
 def test_a_crash_in_the_middle_of_a_boundary_changes_nothing(
     evolved: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows.run import Run
-
     with Trace.open(evolved, RECORD_TYPES, read_only=True) as trace:
         whole, meta = canonical_digest(trace.journal.events()), trace.journal.meta
     step, record = Run.step, Run.record
@@ -178,8 +167,6 @@ def test_a_crash_in_the_middle_of_a_boundary_changes_nothing(
         if options["name"] == name:
             raise TraceError("the power failed")
         return found
-
-    from flows.config import CampaignConfig
 
     config = CampaignConfig.model_validate(meta["study"])
     with monkeypatch.context() as patch:
@@ -227,8 +214,6 @@ def test_commands_and_report_say_what_happened(evolved: Path) -> None:
 
 
 def test_an_anchor_file_without_labels_is_refused(tmp_path: Path) -> None:
-    import json
-
     value = known_items(12)[0].to_json()
     del value["label"]
     path = tmp_path / "anchor.json"
