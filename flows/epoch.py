@@ -16,7 +16,7 @@ from experiments.archives.fetch import load_archive
 from experiments.task import identities
 from flows.engine import task
 from flows.record import ACTS
-from judges.anchor import SHARES, Access, AnchorItem, AnchorSet, Part, check_disjoint, split, without
+from judges.anchor import SHARES, Access, AnchorItem, AnchorSet, Exposed, Part, check_disjoint, split, without
 from judges.answer import Answers, ask
 from judges.critic import PROBABILITIES, STANDARD_ERRORS, Heard, grade
 from judges.description import Scored, describe, favoured
@@ -32,6 +32,7 @@ from judges.program import Factor, Program, ProgramJudge, Term, breed, fit, labe
 from judges.record import AnchorTaken, JudgeBred, PairDescribed
 from judges.rubrics.rule import RULES, RuleJudge, calibrated
 from judges.transition import (
+    EpochCommitted,
     EpochFrozen,
     EpochRefilled,
     JudgeSeated,
@@ -43,6 +44,8 @@ from judges.transition import (
 )
 from traces.artifact import ArtifactStore
 from traces.digest import Digest, digest_bytes
+from traces.journal import Event
+from traces.record import kind_of
 from traces.step import Recorded, StepContext
 from traces.validity import Validity
 
@@ -51,6 +54,20 @@ if TYPE_CHECKING:
     from flows.state import RunState
 
 Array = NDArray[np.float64]
+_OF_AN_END = frozenset(
+    kind_of(record)
+    for record in (
+        AnchorTaken,
+        Exposed,
+        JudgeBred,
+        EpochFrozen,
+        GateRegistered,
+        GateDecided,
+        EpochCommitted,
+        JudgeSeated,
+        EpochRefilled,
+    )
+)
 PROGRAM = "program"
 EVOLVING = (PROGRAM,)
 """Slots that have challengers; what those in them say is measured one by one, so that it can be erased."""
@@ -358,6 +375,14 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     settings, epoch = run.config.judges, run.state.judging
     if settings.panel != "evolving" or epoch is None:
         return
+    if ended := _on_record(run, epoch.number):
+        if ended[0].position["cycle"] == cycle and ended[-1].kind == kind_of(EpochRefilled):
+            for event in ended:
+                run.recall(run.trace.read(event))
+            run.empanel()
+            return
+        if ended[0].position["cycle"] != cycle:
+            return
     last = run.state.frozen[-1].record.n_evaluations if run.state.frozen else 0
     if run.state.n_measured < next_checkpoint(last, settings.first, settings.ratio):
         return
@@ -368,7 +393,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
         freeze_epoch(epoch, taken.record.confirm, run.state.n_measured),
         name="freeze epoch",
         inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.items()))],
-        position=position,
+        position=position | {"cycle": cycle},
     )
     decisions = []
     for slot in sorted(EVOLVING):
@@ -394,6 +419,20 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     await run.step("refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position)
     run.empanel()
     run.progress.note("; ".join(item.record.reason for item in decisions) or "no challenger was found")
+
+
+def _on_record(run: Run, number: int) -> list[Event]:
+    """What the trace holds of the end of an epoch, from its freezing on, up to its last record.
+
+    What was done stays done: where answers were withdrawn since, the pass finds other theories to judge, but the epoch
+    has ended when it ended, and was decided as it was decided.
+    """
+    found: list[Event] = []
+    for event in run.trace.journal.events():
+        begins = event.kind == kind_of(EpochFrozen) and event.body["epoch"] == number
+        if begins or (found and found[-1].kind != kind_of(EpochRefilled) and event.kind in _OF_AN_END):
+            found.append(event)
+    return found
 
 
 def open_epoch(run: Run) -> None:

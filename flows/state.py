@@ -312,8 +312,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
 
 def _begun(slots: Mapping[str, Digest], state: RunState) -> Epoch:
     """The first epoch, with the error probability that the study allows."""
-    assert state.config is not None
-    return Epoch(slots=dict(slots), ledger=Spending(state.config.judges.alpha))
+    alpha = state.config.judges.alpha if state.config else Spending.alpha
+    return Epoch(slots=dict(slots), ledger=Spending(alpha))
 
 
 def _without_displaced(state: RunState, committed: EpochCommitted) -> RunState:

@@ -37,7 +37,7 @@ def describe(
     *,
     machine_written: tuple[bool, bool] = (False, False),
 ) -> Submission:
-    """The submission of a candidate against an incumbent, with all of `judges.feature.FEATURES` and what rules read.
+    """The submission of a candidate against an incumbent, with all of `judges.feature.FEATURES`.
 
     Args:
         candidate, incumbent: The theories.

@@ -285,7 +285,7 @@ def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_pat
             parse_study(changed(judges=judges), "here")
     path = tmp_path / "study.toml"
     path.write_text(STUDY + '\n[judges]\npanel = "evolving"\nanchor = "anchor.json"\n')
-    with pytest.raises(StudyError, match="judges.anchor: there is no file"):
+    with pytest.raises(StudyError, match=r"judges\.anchor: there is no file"):
         load_study(path)
     (tmp_path / "anchor.json").write_text("{}")
     assert load_study(path).judges.anchor == str(tmp_path / "anchor.json")

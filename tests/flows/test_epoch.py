@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from experiments.record import AnswersArrived
 from flows.audit import audit
 from flows.config import CampaignConfig
 from flows.epoch import EVOLVING, PROGRAM, read_anchor
 from flows.errors import RunMissingError
 from flows.explain import VERSIONS, ended_epochs, explain, replay_decision
 from flows.main import app
+from flows.people import withdraw
 from flows.record import ACTS, RECORD_TYPES
 from flows.report import write_report
 from flows.run import Run, read_state
@@ -237,3 +239,24 @@ def test_a_frozen_panel_is_never_replaced_and_without_a_panel_nobody_is_asked(tm
         assert entered
         assert bool(state.seats.keys() & set(EVOLVING)) == (name == "frozen")
         shutil.rmtree(tmp_path / name)
+
+
+@pytest.mark.long
+def test_an_epoch_that_ended_stays_ended_when_somebody_withdraws(tmp_path: Path) -> None:
+    judges = {"panel": "evolving", "anchor": str(anchor_file(tmp_path)), "first": 1}
+    folder = tmp_path / "run"
+    config = small_study(participants__dropouts=0.2, judges=judges, stop=CYCLES)
+    run_study(config, folder, n_workers=1)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        before = [item.digest for item in trace.records(EpochCommitted)]
+        person = next(trace.records(AnswersArrived)).record.person
+    assert before
+    withdraw(folder, person)
+    resume_run(folder, n_workers=1)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        assert [item.digest for item in trace.records(EpochCommitted)] == before
+    state, trace = read_state(folder)
+    trace.close()
+    assert state.concluded is not None
+    assert state.verdicts
+    assert audit(folder, recompute=False).passed

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.judges.support import submission
 
 from judges.answer import swap
 from judges.errors import VerdictError
 from judges.rubrics.rule import PREDICTIONS, RULES, RuleJudge, calibrated, claim, discrimination, duplicate, level
+from tests.judges.support import submission
 
 
 def shown(name="a", **changes):
