@@ -6,32 +6,37 @@ import json
 import shutil
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from experiments.record import AnswersArrived
+from experiments.task import identities
 from flows.audit import audit
-from flows.config import CampaignConfig
-from flows.epoch import EVOLVING, PROGRAM, read_anchor
+from flows.config import CampaignConfig, load_study
+from flows.epoch import EVOLVING, PROGRAM, foreign, read_anchor, readable
 from flows.errors import RunMissingError
 from flows.explain import VERSIONS, ended_epochs, explain, replay_decision
 from flows.main import app
 from flows.people import withdraw
 from flows.record import ACTS, RECORD_TYPES
 from flows.report import write_report
-from flows.run import Run, read_state
+from flows.run import ROOT, Run, create_run, read_state
+from flows.source import archive_trials
 from flows.start import resume_run, run_study
-from judges.anchor import Exposed
+from judges.anchor import Exposed, check_disjoint, split
 from judges.epoch import EpochOpened
 from judges.erasure import Measured
 from judges.errors import AnchorError
+from judges.feature import FEATURES
 from judges.gate import GateDecided, GateRegistered
 from judges.judge import Verdict
 from judges.rubrics.rule import RULES
 from judges.strategy import Strategy
 from judges.transition import EpochCommitted, JudgeSeated
+from traces.digest import digest_bytes
 from traces.errors import TraceError
 from traces.fold import canonical_digest
 from traces.journal import INTENT
@@ -224,6 +229,32 @@ def test_an_anchor_file_without_labels_is_refused(tmp_path: Path) -> None:
         read_anchor(path, 1)
     with pytest.raises(AnchorError, match="cannot read the anchor set"):
         read_anchor(tmp_path / "missing.json", 1)
+
+
+def test_comparisons_that_share_trials_or_people_with_the_campaign_are_left_out(tmp_path: Path) -> None:
+    with create_run(load_study(ROOT / "studies" / "allais.toml"), tmp_path / "run", n_workers=1) as run:
+        (trials,) = archive_trials(run.config, None)
+        own = digest_bytes(identities(run.domain, trials.stimuli)[0])[:16]
+        items = known_items(60)
+        items[0] = replace(items[0], problems=(own,))
+        items[1] = replace(items[1], provenance=f"people's published choices, {trials.experiment}, block 2; settled")
+        items[2] = replace(items[2], people=(f"{trials.experiment} people 3",))
+        anchor = split(items, 1)
+        left = {item.digest for found in foreign(run, anchor).parts.values() for item in found}
+    assert left == {item.digest for item in items[3:]}
+
+
+@pytest.mark.long
+def test_an_anchor_set_is_built_written_and_read_back(tmp_path: Path) -> None:
+    out = tmp_path / "anchor.json.gz"
+    words = ["judges", "anchor", "build", str(out), "--domain", "multiattribute", "--items", "12", "--workers", "1"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 0, found.output
+    anchor = read_anchor(out, 1)
+    assert sum(map(len, anchor.parts.values())) == 12
+    check_disjoint(anchor)
+    assert anchor.digest[:10] in found.output
+    assert set(readable(anchor.dev)) == set(FEATURES) - {"machine_written"}
 
 
 @pytest.mark.long
