@@ -14,6 +14,7 @@ from flows.config import CampaignConfig
 from flows.confirm import confirm
 from flows.cycle import run_cycle
 from flows.engine import flow, task
+from flows.epoch import seat_judges
 from flows.interview import check_participant
 from flows.record import Concluded, FoldFinished
 from flows.revise import seed_pool
@@ -47,6 +48,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     await check_models(run)
     await check_participant(run)
     await seed_pool(run)
+    await seat_judges(run)
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)
         write_head(run.folder)

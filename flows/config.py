@@ -45,6 +45,7 @@ from experiments.quality import (
 from experiments.task import Stimuli
 from experiments.variation import HasMoves
 from flows.errors import StudyError
+from flows.judge_config import JudgesConfig
 from flows.model_config import Budget, ModelSettings, RolesConfig, check_models, with_names
 from theories.errors import GrammarError, TheoryError
 from theories.families import FAMILIES
@@ -428,6 +429,7 @@ class CampaignConfig(_Section):
     roles: RolesConfig = RolesConfig()
     budget: Budget = Budget()
     """The most that language models may take in the whole run."""
+    judges: JudgesConfig = JudgesConfig()
 
     @field_validator("models", mode="before")
     @classmethod
@@ -440,10 +442,10 @@ class CampaignConfig(_Section):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_unused_models(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Studies without language models are written as if there were none, so that their runs stay what they were."""
+    def _without_unused_sections(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Sections that are not used are written as if they did not exist, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
-        unused = [name for name in ("models", "roles", "budget") if getattr(self, name) == _UNUSED[name]]
+        unused = [name for name in _UNUSED if getattr(self, name) == _UNUSED[name]]
         return {name: item for name, item in value.items() if name not in unused}
 
     @property
@@ -544,7 +546,7 @@ class CampaignConfig(_Section):
             raise ValueError("sealed trials and folds need an archival source")
 
 
-_UNUSED = {name: CampaignConfig.model_fields[name].default for name in ("models", "roles", "budget")}
+_UNUSED = {name: CampaignConfig.model_fields[name].default for name in ("models", "roles", "budget", "judges")}
 
 
 def _set(section: _Section, name: str) -> bool:
@@ -592,7 +594,7 @@ def load_study(path: Path) -> CampaignConfig:
 
 def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:
     """The study with the texts of the files that it names."""
-    people, theories = value.get("participants"), value.get("theories")
+    people, theories, judges = value.get("participants"), value.get("theories"), value.get("judges")
     if isinstance(people, dict) and isinstance(people.get("program_file"), str) and people["program_file"]:
         text = _read(path, people["program_file"], "participants.program_file")
         value = value | {"participants": people | {"program_file": "", "program": text}}
@@ -600,6 +602,14 @@ def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:
         texts = [_read(path, str(file), "theories.files") for file in theories["files"]]
         programs = [*theories.get("programs", ()), *texts]
         value = value | {"theories": theories | {"files": [], "programs": programs}}
+    if isinstance(judges, dict) and isinstance(judges.get("anchor"), str) and judges["anchor"]:
+        anchor = (path.parent / judges["anchor"]).resolve()
+        if not anchor.is_file():
+            raise StudyError(
+                f"the study {path}: judges.anchor: there is no file {anchor}. "
+                "Make one with `lakatos judges anchor build`, or give the number of items to build."
+            )
+        value = value | {"judges": judges | {"anchor": str(anchor)}}
     return value
 
 

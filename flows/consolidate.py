@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flows.engine import task
+from flows.epoch import lasting
 from flows.run import Run
 from judges.judge import VerdictResolved
 from memory.library import Pitfall, pitfall_from_overturned
@@ -25,7 +26,8 @@ async def consolidate(run: Run, cycle: int, settled: list[Recorded[VerdictResolv
             (known.record.location for known in run.state.diagnoses if known.record.cycle == verdict.cycle), ""
         )
         sources = tuple(known.digest for known in run.state.diagnoses if known.record.cycle == verdict.cycle)
-        evidence = (item.record.verdict, item.digest, *(score.digest for score in pair))
+        rests_on = lasting(run, verdict.candidate, verdict.cycle, [item.record.verdict, item.digest])
+        evidence = (*rests_on, *(score.digest for score in pair))
         lesson = pitfall_from_overturned(
             run.config.domain,
             trigger,

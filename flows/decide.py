@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from experiments.power import power_of_people
 from flows.design import PEOPLE, learned_weights, sample_of_space
+from flows.epoch import rescored
 from flows.run import Run
 from flows.state import RunState
 from judges.critic import (
@@ -85,7 +86,8 @@ def _past(run: Run) -> tuple[list[Heard], list[Digest]]:
             continue
         past.append(Heard(record.family, record.heard, record.critics, resolved.record.favoured, resolved.digest))
         sources += [decided.digest, resolved.digest]
-    return past, sources
+    again, further = rescored(run, {critic.name: critic.version for critic in critics_of(run)})
+    return [*past, *again], [*sources, *further]
 
 
 def refined(state: RunState, cycle: int) -> list[Recorded[CandidateDecided]]:

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from flows.explain import Ended
 from flows.reading import Reading, Shares, mean_ceiling, scattered_option, shortened
 from traces.digest import Digest
 
@@ -288,6 +289,29 @@ class Figures:
             figure.legend(loc="outside upper center", ncols=1)
 
         return self.draw("Errors side by side", (4.6, 1.2 + 0.26 * height), plot)
+
+    def gates(self, epochs: Sequence[Ended]) -> Markup:
+        """Comparisons on which challenger and incumbent disagreed, and what was erased and judged again, by epoch."""
+        tried = [(ended.number, gate) for ended in epochs for gate in ended.gates]
+
+        def plot(figure: Figure) -> None:
+            left, right = figure.subplots(1, 2)
+            place = np.arange(len(tried))
+            left.bar(place - 0.2, [gate.wins for _, gate in tried], 0.38, color=SERIES[0], label="challenger right")
+            left.bar(place + 0.2, [gate.losses for _, gate in tried], 0.38, color=SERIES[1], label="incumbent right")
+            left.set_xticks(place, [f"{number}\n{gate.verdict}" for number, gate in tried])
+            left.set_ylabel("comparisons on which they differ")
+            left.set_xlabel("judge epoch")
+            left.legend()
+            place = np.arange(len(epochs))
+            right.bar(place - 0.2, [item.n_queued for item in epochs], 0.38, color=SERIES[1], label="to judge again")
+            right.bar(place + 0.2, [item.n_rescored for item in epochs], 0.38, color=SERIES[0], label="judged again")
+            right.set_xticks(place, [str(item.number) for item in epochs])
+            right.set_ylabel("submissions")
+            right.set_xlabel("judge epoch")
+            right.legend()
+
+        return self.draw("Challenges to judges, and what was judged again", (7.0, 2.6), plot)
 
 
 def _square(figure: Figure, option: str) -> Axes:

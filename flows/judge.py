@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
 from flows.decide import decide_on
 from flows.design import DISTINCT, distance, sample_of_space
 from flows.engine import task
+from flows.epoch import lasting, measure, open_epoch, rescore, submission_of, turn_epoch
 from flows.read_pairs import read_pairs
 from flows.revise import check_program
 from flows.run import Run
 from flows.score import score
 from judges.decision import VERIFY
 from judges.epoch import rank
-from judges.errors import EpochMismatchError
-from judges.judge import Submission, Verdict
+from judges.judge import Verdict
 from theories.record import SearchFinished, TheoryAdmitted, TheoryCompared
 from theories.score import Estimate, is_tie, paired_difference
 from theories.theory import TheoryProgram
@@ -29,7 +29,9 @@ COMPARED = 400
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
     """Check, score and judge the successors; admit those about which it is worth asking people."""
     run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")
+    await turn_epoch(run, cycle)
     open_epoch(run)
+    await rescore(run)
     incumbent = run.state.board().leader.theory
     fresh: list[Digest] = []
     for submission in found.record.submissions:
@@ -43,6 +45,10 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         else:
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
     await score(run, cycle, fresh)
+    if run.config.judges.panel == "none":
+        for name in fresh:
+            await _admit(run, cycle, name, "nobody is asked whether it is worth it", [run.state.theories[name].digest])
+        return []
     await read_pairs(run, cycle, fresh, incumbent)
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
@@ -52,21 +58,25 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         if decided.record.action != VERIFY:
             run.progress.note(f"{run.state.name(name)}: {decided.record.text}")
             continue
-        compared = await compare(run, cycle, name)
-        if compared is not None and compared.record.twin is not None and not compared.record.simpler:
-            run.progress.note(f"{run.state.name(name)} is a duplicate: it {compared.record.text}")
-            continue
-        run.record(
-            TheoryAdmitted(
-                theory=name,
-                cycle=cycle,
-                reason=f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}",
-            ),
-            name="admit",
-            inputs=[decided.digest, *([compared.digest] if compared else [])],
-            position={"cycle": cycle},
-        )
+        reason = f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}"
+        await _admit(run, cycle, name, reason, lasting(run, name, cycle, [decided.digest]))
     return verdicts
+
+
+async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequence[Digest]) -> None:
+    """Let a theory into the pool, unless it is a duplicate that is no simpler."""
+    if name not in run.state.theories:  # it failed on answers
+        return
+    compared = await compare(run, cycle, name)
+    if compared is not None and compared.record.twin is not None and not compared.record.simpler:
+        run.progress.note(f"{run.state.name(name)} is a duplicate: it {compared.record.text}")
+        return
+    run.record(
+        TheoryAdmitted(theory=name, cycle=cycle, reason=reason),
+        name="admit",
+        inputs=[*inputs, *([compared.digest] if compared else [])],
+        position={"cycle": cycle},
+    )
 
 
 async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCompared] | None:
@@ -104,25 +114,6 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
     return await run.step("compare", work, returns=TheoryCompared, inputs=inputs, position={"cycle": cycle})
 
 
-def open_epoch(run: Run) -> None:
-    """Freeze the panel of the campaign's epoch, once.
-
-    Raises:
-        EpochMismatchError: The run was begun with judges of another version.
-    """
-    if run.state.epochs:
-        return
-    assert run.state.started is not None
-    inputs, position = [run.state.started.digest], {"epoch": 0}
-    before = run.trace.recorded("open_epoch", inputs, position)
-    if before is not None and before.record != run.epoch.opened():
-        raise EpochMismatchError(
-            f"the judges of {run.folder} were frozen as epoch {before.record.epoch[:8]}, and this version of the "  # type: ignore[attr-defined]
-            f"laboratory has others ({run.epoch.digest[:8]}); go on with the version that began the run."
-        )
-    run.record(run.epoch.opened(), name="open_epoch", inputs=inputs, position=position)
-
-
 def _advantage(run: Run, first: Digest, second: Digest) -> Estimate:
     """Of the first theory's declared population over the second's, on all data so far."""
     own, other = ([run.state.scores[name, item].record for item in run.state.collected] for name in (first, second))
@@ -130,29 +121,12 @@ def _advantage(run: Run, first: Digest, second: Digest) -> Estimate:
 
 
 def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:
-    experiments = list(run.state.collected)
-    scores = {name: [run.state.scores[name, item] for item in experiments] for name in (candidate, incumbent)}
-    own, other = ([item.record for item in scores[name]] for name in (candidate, incumbent))
-    difference = _advantage(run, candidate, incumbent)
-    gaps = [np.subtract(a.proportions, b.proportions) for a, b in zip(own, other, strict=True)]
-    submission = Submission(
-        candidate=candidate,
-        incumbent=incumbent,
-        advantage=difference.value,
-        standard_error=difference.standard_error,
-        extra_parameters=(
-            run.state.theories[candidate].record.n_parameters - run.state.theories[incumbent].record.n_parameters
-        ),
-        n_choices=sum(item.record.n_responses for item in run.state.collected.values()),
-        distance=float(np.sqrt(np.mean(np.concatenate(gaps) ** 2))),
-    )
+    submission = submission_of(run, candidate, incumbent)
+    scores = [run.state.scores[name, item].digest for name in (candidate, incumbent) for item in run.state.collected]
+    behind = [*scores, *(item.digest for pair, item in run.state.readings.items() if pair == (candidate, incumbent))]
     return run.record(
         run.epoch.judge(submission, cycle),
         name="judge",
         position={"cycle": cycle},
-        inputs=[
-            run.state.epochs[-1].digest,
-            *(item.digest for name in scores for item in scores[name]),
-            *(item.digest for pair, item in run.state.readings.items() if pair == (candidate, incumbent)),
-        ],
+        inputs=[run.state.epochs[-1].digest, *behind, *measure(run, cycle, submission, behind)],
     )

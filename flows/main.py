@@ -22,6 +22,7 @@ from rich.table import Table  # noqa: E402
 from flows.data_commands import app as data_app  # noqa: E402
 from flows.designing import design_command  # noqa: E402
 from flows.engine import EngineName  # noqa: E402
+from flows.judges_commands import app as judges_app  # noqa: E402
 from flows.models_commands import app as models_app  # noqa: E402
 from flows.prolific_commands import app as prolific_app  # noqa: E402
 from flows.registering import preregister_command  # noqa: E402
@@ -40,6 +41,7 @@ app = typer.Typer(
     "time and goes on with [bold]lakatos resume[/bold].",
 )
 app.add_typer(data_app, name="data")
+app.add_typer(judges_app, name="judges")
 app.add_typer(models_app, name="models")
 app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")

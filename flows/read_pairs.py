@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from flows.epoch import seated
 from flows.roles import ask_stage
 from judges.epoch import JudgeEpoch, freeze
+from judges.judge import Judge
 from judges.rubrics import RUBRICS
 from judges.rubrics.language_model import FOLDER, PROMPT, PairRead, PairReading, combined, make_judge, task
 from theories.roles.exhibit import Exhibit
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 
 
 def panel(run: Run) -> JudgeEpoch:
-    """The judges of a study: the rules, and a language model where the study names one."""
-    judges = [make() for make in RUBRICS.values()]
+    """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
+    judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
+    number = run.state.judging.number if run.state.judging else 0
     name = run.config.roles.judge
     if not name:
-        return freeze(0, judges)
+        return freeze(number, judges)
 
     def find(candidate: Digest, incumbent: Digest) -> PairRead | None:
         found = run.state.readings.get((candidate, incumbent))
@@ -37,7 +40,7 @@ def panel(run: Run) -> JudgeEpoch:
         "sampling": run.config.roles.sampling().model_dump(mode="json"),
         "repeats": run.config.roles.repeats,
     }
-    return freeze(0, [*judges, make_judge(digest_of(version), find)])
+    return freeze(number, [*judges, make_judge(digest_of(version), find)])
 
 
 async def read_pairs(run: Run, cycle: int, candidates: Sequence[Digest], incumbent: Digest) -> list[Recorded[PairRead]]:

@@ -19,11 +19,16 @@ from experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
+from judges.anchor import Exposed
 from judges.critic import CriticAnswered
 from judges.decision import CandidateDecided
 from judges.epoch import EpochOpened
+from judges.erasure import Measured
+from judges.gate import GateDecided, GateRegistered
 from judges.judge import Verdict, VerdictResolved
+from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead
+from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from language_models.record import RECORDS as CALL_RECORDS
 from memory.library import Pitfall
 from theories.record import (
@@ -279,6 +284,18 @@ RECORD_TYPES: RecordTypes = {
         TrialsCollected,
         SealedOpened,
         PairRead,
+        AnchorTaken,
+        Exposed,
+        JudgeBred,
+        JudgeSeated,
+        PairDescribed,
+        Measured,
+        EpochFrozen,
+        GateRegistered,
+        GateDecided,
+        EpochCommitted,
+        EpochRefilled,
+        StrategyChosen,
     )
 } | {**CALL_RECORDS, **ROLE_RECORDS}
 
@@ -296,6 +313,11 @@ ACTS = frozenset(
         SessionHeld,
         CollectionClosed,
         PersonWithdrawn,
+        Exposed,
+        EpochFrozen,
+        GateRegistered,
+        GateDecided,
+        EpochCommitted,
     )
 )
 """What was done, which stays done when the evidence behind it is withdrawn; see `traces.validity.Validity`."""

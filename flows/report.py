@@ -27,6 +27,7 @@ from experiments.archives import ARCHIVES
 from experiments.record import PairPower
 from experiments.task import Design, Trials
 from flows.config import OWN
+from flows.explain import ended_epochs
 from flows.figure import Figures
 from flows.limit import limits
 from flows.reading import (
@@ -129,6 +130,7 @@ def render(run: Reading) -> str:
         "failures": failure_facts(run),
         "errors": error_facts(run, figures),
         "check": check_facts(run),
+        "judging": judging_facts(run, figures),
         "limits": limits(run),
         "style": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
     }
@@ -434,6 +436,22 @@ def verdict_facts(verdict: Verdict, resolved: Recorded[VerdictResolved] | None) 
         "experiment": resolved.record.experiment if resolved else "",
         "log_score": resolved.record.log_score if resolved else None,
         "overturned": favoured is not None and verdict.probability != 0.5 and favoured != (verdict.probability > 0.5),
+    }
+
+
+def judging_facts(run: Reading, figures: Figures) -> dict[str, Any]:
+    """Decisions about candidates, and how the judges changed."""
+    epochs = ended_epochs(run.trace)
+    decided = [item.record for item in run.state.decided.values()]
+    return {
+        "decisions": sorted(decided, key=lambda record: record.cycle),
+        "panel": run.config.judges.panel,
+        "tier": run.config.judges.tier,
+        "anchor": run.state.anchors[-1].record if run.state.anchors else None,
+        "epochs": epochs,
+        "gates": [gate for ended in epochs for gate in ended.gates],
+        "figure": figures.gates(epochs) if any(ended.gates for ended in epochs) else "",
+        "strategies": [item.record for item in run.state.strategies],
     }
 
 

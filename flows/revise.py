@@ -9,7 +9,10 @@ from experiments.task import Trials
 from flows.config import OWN
 from flows.decide import refined
 from flows.engine import task
+from flows.epoch import lasting
 from flows.run import Run
+from flows.strategy import choose_strategy, preferring
+from judges.record import StrategyChosen
 from theories.advocate import Brief, GrammarAdvocate, Proposal, Start
 from theories.errors import TheoryError
 from theories.evaluate import Evaluated
@@ -41,6 +44,7 @@ async def revise(
     settings = run.config.theories
     run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
     lessons = run.state.library.recall(run.config.domain, diagnosis.record.location)
+    strategy = await choose_strategy(run, cycle)
     brief = Brief(
         starts=_starts(run, diagnosis.record),
         remedies=diagnosis.record.remedies,
@@ -52,12 +56,14 @@ async def revise(
     inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
     inputs += [digest for digest, _ in run.state.library.pitfalls]
     inputs += [item.digest for item in run.state.searches[-1:]]
-    inputs += [item.digest for item in refined(run.state, cycle - 1)]
+    for item in refined(run.state, cycle - 1):
+        inputs += lasting(run, item.record.candidate, cycle - 1, [item.digest])
     inputs += [proposed.digest] if proposed else []
+    inputs += [strategy.digest] if strategy else []
     written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
-        proposal = search(run, brief, trials, context)
+        proposal = search(run, brief, trials, context, strategy.record if strategy else None)
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         found = induced(run, trials, best, context) if settings.induction else ()
         return _record(context, cycle, proposal, (*found, *written))
@@ -65,14 +71,19 @@ async def revise(
     return await run.step("revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle})
 
 
-def search(run: Run, brief: Brief, trials: Sequence[Trials], context: StepContext) -> Proposal:
-    """The grammar advocate's search on the answers so far."""
+def search(
+    run: Run, brief: Brief, trials: Sequence[Trials], context: StepContext, strategy: StrategyChosen | None = None
+) -> Proposal:
+    """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
     grammar = run.family.grammar
 
     def evaluate(items: Sequence[tuple[Composition, Digest | None]]) -> list[Evaluated | TheoryError]:
         return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
 
-    return GrammarAdvocate(grammar).revise(brief, evaluate, context.rng)
+    if strategy is None:
+        return GrammarAdvocate(grammar).revise(brief, evaluate, context.rng)
+    advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
+    return advocate.revise(preferring(brief, grammar, strategy.preferences, context.rng), evaluate, context.rng)
 
 
 def induced(run: Run, trials: Sequence[Trials], best: float, context: StepContext) -> tuple[Submitted, ...]:

@@ -71,6 +71,7 @@ class Run:
         self.family: Family = FAMILIES[config.domain]
         self.state = RunState()
         self.epoch: JudgeEpoch = panel(self)
+        """Its judges, frozen; another one after every end of an epoch."""
         self._hidden = hidden
         self._theories: dict[Digest, Theory] = {}
         self._trials: dict[Digest, Trials] = {}
@@ -125,6 +126,10 @@ class Run:
         if artifact not in self._trials:
             self._trials[artifact] = get_trials(self.trace.artifacts, artifact)
         return self._trials[artifact]
+
+    def empanel(self) -> None:
+        """Take the judges that have a seat now."""
+        self.epoch = panel(self)
 
     @cached_property
     def roles(self) -> Roles:

@@ -31,11 +31,18 @@ from flows.record import (
     TheoriesMapped,
     TruthCompared,
 )
+from judges.anchor import Exposed
 from judges.critic import CriticAnswered
 from judges.decision import CandidateDecided
 from judges.epoch import EpochOpened
+from judges.erasure import Measured
+from judges.gate import GateDecided
 from judges.judge import Verdict, VerdictResolved
+from judges.ledger import Spending
+from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead
+from judges.transition import Epoch, EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
+from judges.transition import advance as advance_epoch
 from memory.library import Library, Pitfall
 from theories.record import (
     Diagnosis,
@@ -102,6 +109,29 @@ class RunState:
     """Answers of critics that cost something."""
     decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
     """By candidate, the last decision about it."""
+    judging: Epoch | None = None
+    """Where the evolution of judges stands; None where they take no seats."""
+    anchors: tuple[Recorded[AnchorTaken], ...] = ()
+    exposed: tuple[Exposed, ...] = ()
+    """Looks at labels of the anchor set."""
+    bred: Mapping[Digest, Recorded[JudgeBred]] = field(default_factory=dict)
+    """By the judge's version."""
+    seats: Mapping[str, Recorded[JudgeSeated]] = field(default_factory=dict)
+    """In force, by slot."""
+    pairs: Mapping[tuple[Digest, int], Recorded[PairDescribed]] = field(default_factory=dict)
+    """By candidate and cycle."""
+    measured: Mapping[Digest, Recorded[Measured]] = field(default_factory=dict)
+    """By the digest of their record, those of judges that still have their seat."""
+    n_measured: int = 0
+    """All that were ever made."""
+    n_rescored: int = 0
+    """Those of them that only judge again what a displaced judge had judged."""
+    frozen: tuple[Recorded[EpochFrozen], ...] = ()
+    gates: tuple[Recorded[GateDecided], ...] = ()
+    committed: tuple[Recorded[EpochCommitted], ...] = ()
+    refilled: tuple[Recorded[EpochRefilled], ...] = ()
+    strategies: tuple[Recorded[StrategyChosen], ...] = ()
+    """In the order of cycles."""
     library: Library = field(default_factory=Library)
     cycles: tuple[Recorded[CycleClosed], ...] = ()
     sealed: Recorded[SealedOpened] | None = None
@@ -213,6 +243,46 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, asked=(*state.asked, item))
         case CandidateDecided():
             return replace(state, decided={**state.decided, record.candidate: item})
+        case AnchorTaken():
+            return replace(state, anchors=(*state.anchors, item))
+        case Exposed():
+            return replace(state, exposed=(*state.exposed, record))
+        case JudgeBred():
+            return replace(state, bred={record.judge: item, **state.bred})
+        case JudgeSeated():
+            seated = replace(state, seats={**state.seats, record.slot: item})
+            if record.epoch:
+                return seated
+            slots = dict(state.judging.slots) if state.judging else {}
+            return replace(seated, judging=_begun({**slots, record.slot: record.judge}, state))
+        case PairDescribed():
+            return replace(state, pairs={**state.pairs, (record.candidate, record.cycle): item})
+        case Measured():
+            if item.digest in state.measured:
+                return state
+            again = any(record.subject in queued.record.queue for queued in state.refilled)
+            return replace(
+                state,
+                measured={**state.measured, item.digest: item},
+                n_measured=state.n_measured + 1,
+                n_rescored=state.n_rescored + again,
+            )
+        case EpochFrozen():
+            # Read back, the first judges' seats may be erased by now; the snapshot says who sat there.
+            judging = state.judging if record.epoch and state.judging else _begun(record.slots, state)
+            return replace(state, judging=advance_epoch(judging, record), frozen=(*state.frozen, item))
+        case GateDecided():
+            assert state.judging is not None
+            return replace(state, judging=advance_epoch(state.judging, record), gates=(*state.gates, item))
+        case EpochCommitted():
+            assert state.judging is not None
+            ended = replace(state, judging=advance_epoch(state.judging, record), committed=(*state.committed, item))
+            return _without_displaced(ended, record) if record.changed else ended
+        case EpochRefilled():
+            assert state.judging is not None
+            return replace(state, judging=advance_epoch(state.judging, record), refilled=(*state.refilled, item))
+        case StrategyChosen():
+            return replace(state, strategies=(*state.strategies, item))
         case Pitfall():
             return replace(state, library=state.library.with_pitfall(item.digest, record))
         case CycleClosed():
@@ -238,3 +308,15 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, concluded=item)
         case _:
             return state
+
+
+def _begun(slots: Mapping[str, Digest], state: RunState) -> Epoch:
+    """The first epoch, with the error probability that the study allows."""
+    alpha = state.config.judges.alpha if state.config else Spending.alpha
+    return Epoch(slots=dict(slots), ledger=Spending(alpha))
+
+
+def _without_displaced(state: RunState, committed: EpochCommitted) -> RunState:
+    """Verdicts rest on the whole panel, so that a displaced judge takes all of them, and what followed, with it."""
+    kept = {digest: item for digest, item in state.measured.items() if item.record.seat not in committed.erases}
+    return replace(state, measured=kept, verdicts={}, resolved={}, decided={})

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judges.judge import Submission
+from judges.rubrics.rule import PREDICTIONS
+from theories.claim import read_predictions
 from theories.score import UnitScores, paired_difference
 from theories.theory import Theory
 
@@ -53,6 +55,7 @@ def describe(
         "extra_words": (len(candidate.claim.split()) - len(incumbent.claim.split())) / 100,
         "extra_memory": float(candidate.learns) - float(incumbent.learns),
         "machine_written": float(machine_written[0]) - float(machine_written[1]),
+        PREDICTIONS: float(_predictions(candidate) - _predictions(incumbent)),
     }
     return Submission(
         candidate=candidate.digest,
@@ -85,3 +88,7 @@ def _boldness(items: Sequence[Scored]) -> float:
 def _mechanisms(theory: Theory) -> int:
     """Of the grammar's slots; the parameters where the grammar did not write it."""
     return sum(map(len, theory.composition.values())) if theory.composition else len(theory.priors)
+
+
+def _predictions(theory: Theory) -> int:
+    return len(read_predictions(theory.program.source))

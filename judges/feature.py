@@ -38,6 +38,7 @@ FEATURES: dict[str, Feature] = {
     "extra_mechanisms": Feature("mechanisms of the candidate beyond the incumbent's", "changes sign"),
     "extra_words": Feature("words of the candidate's claim beyond the incumbent's, hundreds", "changes sign"),
     "extra_memory": Feature("1 if only the candidate carries a state, -1 if only the incumbent does", "changes sign"),
+    "extra_predictions": Feature("statements of its claim tried on its code beyond the incumbent's", "changes sign"),
     "machine_written": Feature(
         "1 if only the candidate is machine-written, -1 if only the incumbent is", "changes sign"
     ),

@@ -272,3 +272,28 @@ def test_studies_in_journals_of_earlier_versions_are_read():
         del value[section]
     value["validation"]["fold"] = -1
     assert CampaignConfig.model_validate(value) == study
+
+
+def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_path):
+    for judges, message in (
+        ({"panel": "evolving"}, "'evolving' needs settled comparisons"),
+        ({"panel": "frozen", "items": 60, "anchor": "a.json"}, "'frozen' needs settled comparisons"),
+        ({"panel": "frozen", "items": 12}, "12 items cannot be split"),
+        ({"items": 60}, "'rules' reads no anchor set"),
+    ):
+        with pytest.raises(StudyError, match=message):
+            parse_study(changed(judges=judges), "here")
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY + '\n[judges]\npanel = "evolving"\nanchor = "anchor.json"\n')
+    with pytest.raises(StudyError, match=r"judges\.anchor: there is no file"):
+        load_study(path)
+    (tmp_path / "anchor.json").write_text("{}")
+    assert load_study(path).judges.anchor == str(tmp_path / "anchor.json")
+
+
+def test_a_study_with_the_usual_judges_is_written_as_before_there_were_others():
+    plain = parse_study(changed(), "here")
+    assert "judges" not in plain.model_dump(mode="json")
+    evolving = parse_study(changed(judges={"panel": "evolving", "items": 60}), "here")
+    assert CampaignConfig.model_validate(evolving.model_dump(mode="json")) == evolving
+    assert evolving.judges.gate.floor == 0.001

@@ -35,11 +35,24 @@ from flows.record import (
 )
 from flows.run import science
 from flows.state import RunState, advance
+from judges.anchor import Exposed
 from judges.critic import CriticAnswered
 from judges.decision import CandidateDecided
 from judges.epoch import EpochOpened
+from judges.erasure import Measured
+from judges.gate import GateDecided, GateRegistered
 from judges.judge import Verdict, VerdictResolved
+from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead
+from judges.transition import (
+    EpochCommitted,
+    EpochFrozen,
+    EpochRefilled,
+    JudgeSeated,
+    commit,
+    freeze_epoch,
+    refill,
+)
 from language_models.record import LanguageModelCalled
 from memory.library import Pitfall
 from theories.record import (
@@ -193,6 +206,15 @@ ONE_OF_EACH = {
         interval=None, n_compared=1,
         basis="all data", errors=(), cross_validated=(),
     ),
+    "anchors": AnchorTaken(
+        anchor=ANY, set=ANY, confirm=ANY, n_items={"dev": 3}, n_left_out=0, source="a file",
+    ),
+    "exposed": Exposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
+    "bred": JudgeBred(slot="program", epoch=0, judge=ANY, made=ANY, parent=None, n_dev=3),
+    "pairs": PairDescribed(candidate=A, incumbent=B, cycle=1, submission=ANY),
+    "strategies": StrategyChosen(
+        cycle=1, strategy=ANY, preferences={}, prompt="", exploration=0.25, parents=(), credits={}, n_outcomes=0,
+    ),
 }  # fmt: skip
 
 
@@ -201,6 +223,10 @@ PLACELESS = {
     BudgetRaised,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
+OF_EPOCHS = {
+    JudgeSeated, Measured, EpochFrozen, GateRegistered, GateDecided, EpochCommitted, EpochRefilled,
+}  # fmt: skip
+"""Move the judges' epoch on as well; only the whole of them fits together."""
 
 
 def recorded(record) -> Recorded:
@@ -222,7 +248,34 @@ def test_each_record_fills_its_own_place_and_no_other(place):
 
 
 def test_every_record_of_a_campaign_has_a_place():
-    assert {type(record) for record in ONE_OF_EACH.values()} | PLACELESS == set(RECORD_TYPES.values())
+    assert {type(record) for record in ONE_OF_EACH.values()} | PLACELESS | OF_EPOCHS == set(RECORD_TYPES.values())
+
+
+def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_displaced_judge_with_it():
+    old, new, fixed = digest_of("old"), digest_of("new"), digest_of("fixed")
+    seats = [JudgeSeated(slot=slot, epoch=0, judge=judge) for slot, judge in (("program", old), ("rule", fixed))]
+    said = Measured(subject=ANY, task="which", seat=recorded(seats[0]).digest, epoch=0, value=0.7)
+    verdict = ONE_OF_EACH["verdicts"]
+    state = fold(*seats, said, verdict)
+    assert (state.n_measured, len(state.measured), len(state.verdicts)) == (1, 1, 1)
+    frozen = freeze_epoch(state.judging, ANY, 1)
+    state = advance(state, recorded(frozen))
+    decided = GateDecided(
+        registration=ANY, slot="program", epoch=0, tier="working", incumbent=old, challenger=new,
+        verdict="replace", reason="better", n_excluded=0, level=0.05, minimum_detectable=0.1, debit=0.0,
+        level_left=0.05,
+    )  # fmt: skip
+    state = advance(state, recorded(decided))
+    assert state.verdicts
+    committed = commit(state.judging, {slot: item.digest for slot, item in state.seats.items()})
+    state = advance(state, recorded(committed))
+    assert committed.erases == (recorded(seats[0]).digest,)
+    assert not any((state.measured, state.verdicts, state.resolved, state.decided))
+    state = advance(state, recorded(refill(state.judging, [ANY])))
+    assert (state.judging.number, state.judging.slots) == (1, {"program": new, "rule": fixed})
+    again = said.model_copy(update={"seat": digest_of("seat"), "epoch": 1})
+    state = advance(state, recorded(again))
+    assert (state.n_measured, state.n_rescored) == (2, 1)
 
 
 def test_a_persons_answers_count_once_however_often_they_are_found_again():
