@@ -49,7 +49,7 @@ def instructions(bundle: PlanBundle) -> str:
     """What a language model is asked, from nothing but the bundle."""
     parameters = _parameters(bundle)
     tools = "\n".join(
-        f"- {tool.name}({', '.join(f'{name}: {kind}' for name, kind in tool.arguments)}) gives {', '.join(tool.results)}"
+        f"- {tool.name}({', '.join(': '.join(item) for item in tool.arguments)}) gives {', '.join(tool.results)}"
         for tool in bundle.tools
     )
     queries = "\n".join(

@@ -1,4 +1,4 @@
-"""Plans: which laboratory tool with which kind of argument, in which order. Read off calls that were made, or off words.
+"""Plans: which laboratory tool with which kind of argument, in which order.
 
 An argument of a step is a template: JSON in which ``{"step": 0, "place": ["design"]}`` stands for a part of the result
 of an earlier step, and everything else was given. Plans can be followed as they are (`follow_plan`); that is the text
@@ -228,17 +228,24 @@ def fill(template: Any, results: Sequence[Any]) -> Any:
         PlanError: An earlier result has no such part.
     """
     if is_reference(template):
-        value = results[template["step"]]
-        for key in template["place"]:
-            try:
-                value = value[key]
-            except (KeyError, IndexError, TypeError):
-                raise PlanError(
-                    f"step {template['step'] + 1} gave no {'.'.join(map(str, template['place']))}; "
-                    "choose by hand what to go on with."
-                ) from None
-        return value
+        return part_of(results[template["step"]], template["place"], template["step"])
     return [fill(item, results) for item in template] if isinstance(template, list) else template
+
+
+def part_of(result: Any, place: Sequence[str | int], step: int) -> Any:
+    """A part of a result.
+
+    Raises:
+        PlanError: It has no such part.
+    """
+    for key in place:
+        try:
+            result = result[key]
+        except (KeyError, IndexError, TypeError):
+            raise PlanError(
+                f"step {step + 1} gave no {'.'.join(map(str, place))}; choose by hand what to go on with."
+            ) from None
+    return result
 
 
 def follow_plan(plan: Plan, call: Call) -> list[Any]:
@@ -298,7 +305,7 @@ def references(template: Any) -> Iterator[dict[str, Any]]:
 def steps_of_words(text: str) -> tuple[Step, ...]:
     """The steps of a plan in words: "find playlist 'Rock' and delete song 12".
 
-    A clause's first word is the verb; its nouns are kinds, and what is quoted or counted is of the kind named before it.
+    A clause's first word is the verb; its nouns are kinds, and what is quoted or counted is of the kind named before.
 
     Raises:
         PlanError: There is no clause.

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.plan import Step, has_reference, is_reference, references
+from memory.errors import PlanError
+from memory.plan import Call, Step, has_reference, is_reference, part_of, references
 from traces.digest import Digest, canonical_json, digest_of
 
 VERSION: Final = 1
@@ -125,6 +126,53 @@ def canonical_form(steps: Sequence[Step]) -> Form:
             Operation(first.tool, arguments, len(group) > 1, first.reading, tuple(kept[step] for step in group))
         )
     return Form(tuple(operations), tuple(holes.values()), tuple(values))
+
+
+def follow_form(operations: Sequence[Operation], values: Sequence[Any], call: Call) -> list[Any]:
+    """Results of a form's operations with other values, of a repeated one the list of them: the text plan of a tool.
+
+    Args:
+        operations: Of the form.
+        values: ``(n_holes,)``.
+        call: Makes one call.
+    """
+    results: list[Any] = []
+
+    def filled(template: Template, member: int) -> Any:
+        if isinstance(template, tuple):
+            return [filled(item, member) for item in template]
+        if isinstance(template, Hole):
+            value = values[template.number]
+            return value[member] if template.kind.startswith("each ") else value
+        result = results[template.operation]
+        if operations[template.operation].repeated:
+            result = result[member if template.member is None else template.member]
+        return part_of(result, template.place, template.operation)
+
+    for operation in operations:
+        lengths = {length for _, template in operation.arguments for length in _lengths(template, values, results)}
+        if len(lengths) > 1:
+            raise PlanError(f"{operation.tool} is to be repeated {sorted(lengths)} times; give lists of one length.")
+        answers = [
+            call(operation.tool, {name: filled(template, member) for name, template in operation.arguments})
+            for member in range(lengths.pop() if operation.repeated and lengths else 1)
+        ]
+        results.append(answers if operation.repeated else answers[0])
+    return results
+
+
+def _lengths(template: Template, values: Sequence[Any], results: Sequence[Any]) -> set[int]:
+    """How often an operation is repeated, by what stands at one place of it."""
+    if isinstance(template, tuple):
+        return {length for item in template for length in _lengths(item, values, results)}
+    if isinstance(template, Hole):
+        return {len(values[template.number])} if template.kind.startswith("each ") else set()
+    return {len(results[template.operation])} if template.member is None else set()
+
+
+def in_form(operations: Sequence[Operation], results: Sequence[Any]) -> list[Any]:
+    """Results of a plan's own steps, in the order of its form."""
+    return [[results[step] for step in item.steps] if item.repeated else results[item.steps[0]] for item in operations]
 
 
 def signature(steps: Sequence[Step]) -> Digest:

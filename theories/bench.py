@@ -320,7 +320,7 @@ class Searched(Result):
 
 
 def search_design(bench: Bench, arguments: SearchArguments) -> Searched:
-    """Trials with the largest expected information about which of the theories is right; proposes, registers nothing."""
+    """Trials with the largest expected information about which of the theories is right; registers nothing."""
     theories = _distinct(bench, arguments.theories)
     _one_shot(bench, "search_design")
     given = arguments.model_dump(mode="json") | {"theories": [theory.digest for theory in theories]}

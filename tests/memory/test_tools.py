@@ -1,4 +1,4 @@
-"""The laboratory's verbs: each does what its science does, tells what it cannot do, and says the same when asked again."""
+"""The laboratory's verbs: each does what its science does, tells what it cannot do, and repeats itself."""
 
 import asyncio
 
@@ -51,7 +51,8 @@ def run(bench, name, **arguments):
 def test_the_theory_that_people_followed_scores_best(bench, names):
     lines = run(bench, "score", theories=names, experiments=["first"])["lines"]
     assert lines[0]["theory"] == names[0]
-    assert lines[0]["behind"] == 0 and all(line["behind"] >= 0 for line in lines)
+    assert lines[0]["behind"] == 0
+    assert all(line["behind"] >= 0 for line in lines)
 
 
 def test_a_searched_design_tells_its_theories_apart_and_can_be_named(bench, names):

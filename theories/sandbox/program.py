@@ -2,7 +2,7 @@
 
 The program defines ``run(arguments, call)``: plain values in, a plain value out. ``call(name, arguments)`` is written
 to the laboratory, which answers with a result or with the reason why there is none; nothing else reaches the outside.
-What the laboratory refuses is raised as `Refused`, which the program may catch or let pass.
+What the laboratory refuses is raised as `RefusedError`, which the program may catch or let pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from theories.sandbox import layers, wire, zygote
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The laboratory did not do what was asked."""
 
 
@@ -28,14 +28,14 @@ def main() -> NoReturn:
 def serve(sent: memoryview, room: memoryview) -> None:
     """Run the program of the first request once."""
     header, _ = zygote.read_request(sent)
-    refused: Refused | None = None
+    refused: RefusedError | None = None
 
     def call(name: str, arguments: dict[str, Any] | None = None, /, **named: Any) -> Any:
         nonlocal refused
         zygote.write_answer({"call": str(name), "arguments": {**(arguments or {}), **named}})
         answer, _ = zygote.read_request(sent)
         if "refused" in answer:
-            refused = Refused(str(answer["refused"]))
+            refused = RefusedError(str(answer["refused"]))
             raise refused
         return answer["result"]
 
