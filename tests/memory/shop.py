@@ -100,5 +100,3 @@ def plan_of(*calls, study="one", world="world", situation="design rivals", domai
         given = {key: real(value) for key, value in arguments.items()}
         made.append(Called(name, given, VERBS[name].run(world, given)))
     return make_plan(domain, study, situation, made, VERBS, (digest_of([study, len(made)]),))
-
-
