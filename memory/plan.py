@@ -80,10 +80,11 @@ _PASSED_OVER: Final = frozenset(
         "your",
     ]
 )
-_CLAUSES: Final = re.compile(
-    r"""(?:"[^"]*"|'[^']*'|(?!\b(?:and|then|next|afterwards|finally|first)\b|[,;.\n](?!\d)).)+""", re.I
+_BREAKS: Final = frozenset(("and", "then", "next", "afterwards", "finally", "first", ",", ";", ".", "\n"))
+"""What stands between the steps of a plan in words."""
+_TOKENS: Final = re.compile(
+    r""""[^"]*"|'[^']*'|\d{4}-\d\d-\d\d|-?\d+(?:\.\d+)?|[/~][\w./-]*\w|[a-z][\w-]*|[,;.\n]""", re.IGNORECASE
 )
-_TOKENS: Final = re.compile(r""""[^"]*"|'[^']*'|\d{4}-\d\d-\d\d|-?\d+(?:\.\d+)?|[/~][\w./-]+|[a-z][\w-]*""", re.I)
 
 
 class Argument(Part):
@@ -310,9 +311,14 @@ def steps_of_words(text: str) -> tuple[Step, ...]:
     Raises:
         PlanError: There is no clause.
     """
+    clauses: list[list[str]] = [[]]
+    for word in _TOKENS.findall(text):
+        if word.lower() in _BREAKS:
+            clauses.append([])
+        elif word.lower() not in _PASSED_OVER:
+            clauses[-1].append(word)
     steps = []
-    for clause in _CLAUSES.findall(text):
-        words = [word for word in _TOKENS.findall(clause) if word.lower() not in _PASSED_OVER]
+    for words in clauses:
         if not words or not words[0][0].isalpha():
             continue
         verb = SYNONYMS.get(words[0].lower(), words[0].lower())

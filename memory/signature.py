@@ -22,6 +22,11 @@ PLAIN: Final = frozenset({"int", "float", "bool", "str", "Any"})
 """Kinds that name nothing: two holes of them are two, whatever fills them."""
 
 
+def is_plain(kind: str) -> bool:
+    """Whether a kind names nothing."""
+    return kind.removeprefix("each ").rstrip("*?") in PLAIN
+
+
 @dataclass(frozen=True)
 class Hole:
     """Something that a plan is given."""
@@ -93,8 +98,7 @@ def canonical_form(steps: Sequence[Step]) -> Form:
     values: list[Any] = []
 
     def hole(kind: str, value: Any, argument: str, group: int) -> Hole:
-        # Numbers are equal by accident; names are not.
-        own = [group, argument] if kind.removeprefix("each ").rstrip("*") in PLAIN else []
+        own = [group, argument] if is_plain(kind) else []
         kind = f"{kind}?" if value is None else kind
         key = (kind, canonical_json([value, own]))
         if key not in holes:
@@ -111,7 +115,8 @@ def canonical_form(steps: Sequence[Step]) -> Form:
         if isinstance(items[0], list) and has_reference(items[0]):
             inner = kind[:-1] if kind.endswith("*") else kind
             return tuple(leaf(inner, list(column), group, argument) for column in zip(*items, strict=True))
-        if all(item == items[0] for item in items):
+        # Numbers are equal by accident, names are not.
+        if len(items) == 1 or (not is_plain(kind) and all(item == items[0] for item in items)):
             return hole(kind, items[0], argument, group)
         return hole(f"each {kind}", items, argument, group)
 
@@ -225,7 +230,7 @@ def _contexts(steps: Sequence[Step], shapes: Sequence[str]) -> list[str]:
         for item in step.arguments:
             for reference in references(item.value):
                 results[reference["step"]].append(f"{shape}.{item.name}")
-            if not has_reference(item.value):
+            if not has_reference(item.value) and not is_plain(item.kind):
                 key = (item.kind, canonical_json(item.value))
                 uses[key].append(f"{shape}.{item.name}")
                 mine.append(key)

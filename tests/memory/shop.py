@@ -1,4 +1,4 @@
-"""A small world with verbs of its own, to make plans in: theories are words, a score is their length, designs join them."""
+"""A small world with verbs of its own, to make plans in: theories are words, a score is their length."""
 
 from __future__ import annotations
 
