@@ -88,8 +88,10 @@ class ToolDraft(Record):
 
 
 def query_of(plan: Plan, form: Form) -> Query:
-    """What a plan was given."""
-    return Query(domain=plan.domain, study=plan.study, values=form.values)
+    """What a plan was given: names and numbers. Free text is left out, as it may repeat what came back."""
+    kinds = [hole.kind.removeprefix("each ").rstrip("*?") for hole in form.holes]
+    values = tuple("" if kind in ("str", "Any") else value for kind, value in zip(kinds, form.values, strict=True))
+    return Query(domain=plan.domain, study=plan.study, values=values)
 
 
 def signature_of(verb: Verb) -> Signature:

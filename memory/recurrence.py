@@ -80,6 +80,18 @@ def expected_uses(count: int, seen: int, horizon: int, discount: float = DISCOUN
     return max(horizon - seen, 0) * max(count - discount, 0.0) / max(seen, 1)
 
 
+def discount_of(n_once: int, n_twice: int) -> float:
+    """The discount that a stream shows by how many plans were seen once and twice: ``n1 / (n1 + 2 n2)``.
+
+    The less plans recur, the nearer it is to 1 and the less a second sight says. Before anything was seen it is
+    `DISCOUNT`.
+
+    References:
+        Kneser & Ney (1995), ICASSP 1, 181-184.
+    """
+    return n_once / (n_once + 2 * n_twice) if n_once + n_twice else DISCOUNT
+
+
 def expected_uses_discounted(count: int, seen: int, keep: float, discount: float = DISCOUNT) -> float:
     """The same where nobody knows the horizon: after each study there is another with probability ``keep`` < 1."""
     return keep / (1 - keep) * max(count - discount, 0.0) / max(seen, 1)

@@ -26,7 +26,8 @@ from experiments.errors import DesignError
 from experiments.power import recovery_power
 from experiments.task import Design, Domain, Stimuli, Trials, check_unmixed, with_random_sides
 from theories.diagnosis import Predictions, Residuals
-from theories.diagnosis.case_file import Examination, examine, words
+from theories.diagnosis.case_file import Examination, examine
+from theories.diagnosis.rule import words
 from theories.errors import BenchError
 from theories.laboratory import Laboratory
 from theories.score import average, is_tie, learn_population, log_predictive, mean_over_units, paired_difference

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
-_SPEC = importlib.util.spec_from_file_location("memory_shop", Path(__file__).with_name("shop.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-_SHOP = importlib.util.module_from_spec(_SPEC)
-sys.modules["memory_shop"] = _SHOP
-_SPEC.loader.exec_module(_SHOP)
+from benchmarks.memory import world
 
 
 @pytest.fixture(scope="session")
 def shop():
     """The small world."""
-    return _SHOP
+    return world
 
 
 @pytest.fixture(scope="session")
-def study_of(shop):
+def study_of():
     """Makes the plan of a study that compares two theories."""
-
-    def made(name, first, second, n_trials=4, **others):
-        return shop.plan_of(
-            ("rank", {"theories": [first, second], "experiment": "first"}),
-            ("draw", {"theories": [first, second], "n_trials": n_trials}),
-            ("attempt", {"theory": first, "design": "<1.design"}),
-            ("attempt", {"theory": second, "design": "<1.design"}),
-            study=name,
-            **others,
-        )
-
-    return made
+    return world.study_of
 
 
 @pytest.fixture(scope="session")

@@ -206,13 +206,14 @@ def test_what_came_back_reaches_neither_prompt_nor_source(shop):
     def plan(study, names):
         return shop.plan_of(
             ("rank", {"theories": names, "experiment": "first"}),
-            ("attempt", {"theory": names[0], "design": "<0.lines.0.theory"}),
+            ("describe", {"theory": names[0], "question": ""}),
+            ("describe", {"theory": names[1], "question": "<1.text"}),
             study=study,
             world=f"CANARY-{study}",
         )
 
     bundle = bundle_of([plan("one", ["a", "b"]), plan("two", ["c", "d"])], shop.VERBS)
-    assert "CANARY" not in instructions(bundle) + compile_plan(bundle).source
+    assert "CANARY" not in instructions(bundle) + compile_plan(bundle).model_dump_json()
 
 
 def test_a_source_that_a_model_wrote_climbs_the_same_ladder(draft, plans, shop, tool_sandbox):

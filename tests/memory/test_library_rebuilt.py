@@ -1,5 +1,6 @@
 """The library is a fold over the traces; corrections can be undone, displaced judges reach what they justified."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_undoing_a_correction_restores_what_is_recalled_byte_for_byte():
 @given(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=6, unique=True))
 def test_a_chain_of_corrections_never_loses_both_sides(statements):
     facts = [fact(statement) for statement in statements]
-    links = [superseded(old, new) for old, new in zip(facts, facts[1:], strict=False)]
+    links = [superseded(old, new) for old, new in pairwise(facts)]
     assert [item for _, item in library_of(*facts, *links).lessons()] == [facts[-1]]
 
 

@@ -45,6 +45,15 @@ class Tried(Result):
     answers: ExperimentName
 
 
+class DescribeArguments(Arguments):
+    theory: TheoryName
+    question: str = ""
+
+
+class Described(Result):
+    text: str
+
+
 class Done(Result):
     done: bool
 
@@ -64,6 +73,10 @@ def attempt(world, given):
     return Tried(answers=digest_of([world, given.theory, given.design]))
 
 
+def describe(world, given):
+    return Described(text=f"{given.theory}, as seen in {world}")
+
+
 def publish(world, given):
     return Done(done=True)
 
@@ -74,6 +87,7 @@ VERBS = {
         Verb("rank", "Ranks.", rank, RankArguments, Ranked, READS),
         Verb("draw", "Draws.", draw, DrawArguments, Drawn, READS),
         Verb("attempt", "Tries.", attempt, TryArguments, Tried, READS),
+        Verb("describe", "Describes.", describe, DescribeArguments, Described, READS),
         Verb("publish", "Publishes.", publish, TryArguments, Done, frozenset({"writes"})),
     )
 }
@@ -100,3 +114,15 @@ def plan_of(*calls, study="one", world="world", situation="design rivals", domai
         given = {key: real(value) for key, value in arguments.items()}
         made.append(Called(name, given, VERBS[name].run(world, given)))
     return make_plan(domain, study, situation, made, VERBS, (digest_of([study, len(made)]),))
+
+
+def study_of(study, first, second, n_trials=4, **others) -> Plan:
+    """The plan of a study that compares two theories."""
+    return plan_of(
+        ("rank", {"theories": [first, second], "experiment": "first"}),
+        ("draw", {"theories": [first, second], "n_trials": n_trials}),
+        ("attempt", {"theory": first, "design": "<1.design"}),
+        ("attempt", {"theory": second, "design": "<1.design"}),
+        study=study,
+        **others,
+    )
