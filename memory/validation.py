@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, Final, NoReturn
 
 from language_models.errors import ToolError
@@ -16,7 +17,7 @@ from memory.draft import ToolDraft
 from memory.errors import PlanError, ToolRejectedError
 from memory.plan import Call, Plan, follow_plan
 from memory.runner import Ran, ToolSandbox
-from memory.signature import Form, canonical_form, in_form
+from memory.signature import Form, canonical_form, follow_form, in_form
 from memory.verb import Verb
 from theories.errors import TheoryLintError
 from theories.sandbox.lint import check_source, parse
@@ -40,7 +41,7 @@ class ValidatedTool:
 def validate_tool(
     draft: ToolDraft,
     supporting: Sequence[Plan],
-    held_out: Plan,
+    held_out: Plan | None,
     verbs: Mapping[str, Verb],
     call: Call,
     sandbox: ToolSandbox,
@@ -50,7 +51,8 @@ def validate_tool(
     Args:
         draft: What the codifier wrote.
         supporting: Plans with the draft's signature from at least two studies, with different values.
-        held_out: One more, which the codifier was not told of.
+        held_out: One more, which the codifier was not told of; None where there is none yet, and a sibling is made by
+            crossing the values of two studies.
         verbs: What there is to call.
         call: Makes a call, for the tool and for the text plan alike.
         sandbox: Where the tool runs.
@@ -58,19 +60,23 @@ def validate_tool(
     Raises:
         ToolRejectedError: The first rung that it fails, with the reason.
     """
-    forms = [_form_of(draft, plan) for plan in (*supporting, held_out)]
+    forms = [_form_of(draft, plan) for plan in supporting]
     parameters = {item.name for item in draft.parameters}
     called = _parsed(draft, parameters)
     _closed(draft, called, verbs, sandbox)
     _contracted(draft, verbs)
-    values = {canonical_json(list(form.values)) for form in forms[:-1]}
+    values = {canonical_json(list(form.values)) for form in forms}
     if len({plan.study for plan in supporting}) < LEAST_QUERIES or len(values) < LEAST_QUERIES:
         _reject("differential", f"it needs {LEAST_QUERIES} supporting studies with different values to be tried on")
-    for plan, form in zip(supporting, forms, strict=False):
+    for plan, form in zip(supporting, forms, strict=True):
         _same_as_text(draft, plan, form, call, sandbox, "differential")
-    if canonical_json(list(forms[-1].values)) in values:
-        _reject("held out", "the plan held out has the values of a supporting one; hold out another")
-    _same_as_text(draft, held_out, forms[-1], call, sandbox, "held out")
+    if held_out is None:
+        _same_on_a_cross(draft, forms, values, call, sandbox)
+    else:
+        last = _form_of(draft, held_out)
+        if canonical_json(list(last.values)) in values:
+            _reject("held out", "the plan held out has the values of a supporting one; hold out another")
+        _same_as_text(draft, held_out, last, call, sandbox, "held out")
     n_calls = _kept_properties(draft, forms[0], call, sandbox)
     return ValidatedTool(
         draft,
@@ -79,10 +85,13 @@ def validate_tool(
             f"closure: all {len(draft.dependencies)} tools that it calls are there in the version it was written for",
             f"contract: it {' and '.join(draft.effects)}, takes {', '.join(sorted(parameters)) or 'nothing'}",
             f"differential: it gave what the text plan gave in {len(supporting)} studies",
-            "held out: it gave what the text plan gave in a study that it was not made from",
+            f"held out: it gave what the text plan gave {_WHERE[held_out is None]}",
             f"properties: it repeats itself, takes arguments in any order, and passes on each of {n_calls} refusals",
         ),
     )
+
+
+_WHERE: Final = ("in a study that it was not made from", "for the values of two studies crossed")
 
 
 def steps_returned(ran: Ran, repeated: Sequence[bool]) -> list[Any] | None:
@@ -185,14 +194,41 @@ def _same_as_text(draft: ToolDraft, plan: Plan, form: Form, call: Call, sandbox:
         text = in_form(form.operations, follow_plan(plan, call))
     except (ToolError, PlanError) as error:
         _reject(rung, f"the text plan of study {plan.study!r} cannot be followed any more: {error}".rstrip("."))
-    ran = sandbox.run(draft.source, arguments_of(draft.parameters, form.values), call)
+    _gives(draft, form.values, text, call, sandbox, rung, f"study {plan.study!r}")
+
+
+def _same_on_a_cross(
+    draft: ToolDraft, forms: Sequence[Form], known: set[bytes], call: Call, sandbox: ToolSandbox
+) -> None:
+    """Try every other value of one study with the rest of another's, in both ways, until the text plan takes it."""
+    for first, second in permutations(forms, 2):
+        for start in (0, 1):
+            values = tuple(
+                (a, b)[(place + start) % 2]
+                for place, (a, b) in enumerate(zip(first.values, second.values, strict=True))
+            )
+            if canonical_json(list(values)) in known:
+                continue
+            try:
+                text = follow_form(first.operations, values, call)
+            except (ToolError, PlanError):
+                continue
+            _gives(draft, values, text, call, sandbox, "held out", "values of two studies crossed")
+            return
+    _reject("held out", "no values of two studies can be crossed; wait for a further study")
+
+
+def _gives(
+    draft: ToolDraft, values: Sequence[Any], text: list[Any], call: Call, sandbox: ToolSandbox, rung: str, where: str
+) -> None:
+    ran = sandbox.run(draft.source, arguments_of(draft.parameters, tuple(values)), call)
     if ran.failure:
-        _reject(rung, f"on study {plan.study!r} it failed: {ran.failure}".rstrip("."))
+        _reject(rung, f"on {where} it failed: {ran.failure}".rstrip("."))
     steps = steps_returned(ran, repeated_lines(draft))
     if steps is None:
-        _reject(rung, f"on study {plan.study!r} it returned something else than what its calls gave")
+        _reject(rung, f"on {where} it returned something else than what its calls gave")
     if canonical_json(steps) != canonical_json(text):
-        _reject(rung, f"on study {plan.study!r} it gave something else than the text plan")
+        _reject(rung, f"on {where} it gave something else than the text plan")
 
 
 def _kept_properties(draft: ToolDraft, form: Form, call: Call, sandbox: ToolSandbox) -> int:

@@ -93,7 +93,8 @@ def main() -> None:
     leaked = [leaks(seed) for seed in range(given.canaries)]
     upper = 1 - 0.05 ** (1 / given.canaries)
     canaries = {
-        "ours": {**share_of([ours for ours, _ in leaked]), "exact_upper_95": upper if not any(leaked_ for leaked_, _ in leaked) else None},
+        "ours": {
+            **share_of([ours for ours, _ in leaked]), "exact_upper_95": None if any(ours for ours, _ in leaked) else upper},
         "naive: reads trajectories": share_of([naive for _, naive in leaked]),
     }  # fmt: skip
     rows = []

@@ -4,8 +4,8 @@
 
 A tool saves 1 at every use after it was built and costs ``build`` once. Rules: *eager* builds at first sight, a fixed
 threshold at the n-th, *ours* as `memory.recurrence.gate` with the discount that the stream itself shows, *published*
-the same with the discount 0.5; the *oracle* knows all tasks to come, and builds at the second sight, before which nobody
-has two studies to make a tool from.
+the same with the discount 0.5; the *oracle* knows all tasks to come, and builds at the second sight, before which
+nobody has two studies to make a tool from.
 
 What would make this fail: streams whose plans come in bursts, as the gate expects what was frequent to stay so.
 """
@@ -84,8 +84,8 @@ def main() -> None:
     for start in range(0, len(rows), len(THRESHOLDS) + 3):
         own = {row["rule"]: row["value"]["mean"] for row in rows[start : start + len(THRESHOLDS) + 3]}
         best = max(value for rule, value in own.items() if rule.startswith("threshold"))
-        shares.append({"cell": rows[start]["n_tasks"], "families": rows[start]["n_families"], "build": rows[start]["build"],
-                       "ours": own["ours"], "published_discount": own["published discount"], "best_fixed": best,
+        cell = {name: rows[start][name] for name in ("n_tasks", "n_families", "build")}
+        shares.append({**cell, "ours": own["ours"], "published_discount": own["published discount"], "best_fixed": best,
                        "oracle": own["oracle"]})  # fmt: skip
         against.append(own["ours"] - best)
     write(

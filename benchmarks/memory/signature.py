@@ -4,8 +4,8 @@
 
 Plans are drawn from a grammar of verbs and kinds of things, as words and as calls of tools. A *paraphrase* has other
 values, other words for its verbs (some of which no table knows), other punctuation, and its reads in another order; a
-*near miss* has another verb, another kind of thing, its writes in another order, a step more or less, or a value tied to
-another place. Per seed there are 200 pairs of each. Three ways: *words* takes the text in lower case (naive),
+*near miss* has another verb, another kind of thing, its writes in another order, a step more or less, or a value tied
+to another place. Per seed there are 200 pairs of each. Three ways: *words* takes the text in lower case (naive),
 *typed* strips literals but keeps the order (published step a to c), *ours* is `memory.signature`.
 
 What would make this fail: paraphrases by words that are not in the table, which cost recall; never precision.

@@ -14,47 +14,67 @@ READS = frozenset({"reads", "computes"})
 
 
 class RankArguments(Arguments):
+    """Of `rank`."""
+
     theories: tuple[TheoryName, ...] = Field(min_length=1)
     experiment: ExperimentName
 
 
 class Place(Result):
+    """One theory."""
+
     theory: TheoryName
     score: int
 
 
 class Ranked(Result):
+    """Theories, the best first."""
+
     lines: tuple[Place, ...]
 
 
 class DrawArguments(Arguments):
+    """Of `draw`."""
+
     theories: tuple[TheoryName, ...]
     n_trials: int = 4
 
 
 class Drawn(Result):
+    """A design."""
+
     design: DesignName
 
 
 class TryArguments(Arguments):
+    """Of `attempt` and `publish`."""
+
     theory: TheoryName
     design: DesignName
 
 
 class Tried(Result):
+    """Answers."""
+
     answers: ExperimentName
 
 
 class DescribeArguments(Arguments):
+    """Of `describe`."""
+
     theory: TheoryName
     question: str = ""
 
 
 class Described(Result):
+    """Words."""
+
     text: str
 
 
 class Done(Result):
+    """Nothing more to say."""
+
     done: bool
 
 
