@@ -1,4 +1,4 @@
-"""What follows a cycle: pitfalls and plans read off the trace, and drafts of tools where they pay. No language model."""
+"""What follows a cycle: pitfalls and plans read off the trace, and drafts of tools where they pay."""
 
 from __future__ import annotations
 

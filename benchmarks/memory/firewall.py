@@ -91,12 +91,12 @@ def main() -> None:
     given = arguments.parse_args()
     begun = time.monotonic()
     leaked = [leaks(seed) for seed in range(given.canaries)]
-    upper = 1 - 0.05 ** (1 / given.canaries)
+    ours = [own for own, _ in leaked]
+    upper = None if any(ours) else 1 - 0.05 ** (1 / given.canaries)
     canaries = {
-        "ours": {
-            **share_of([ours for ours, _ in leaked]), "exact_upper_95": None if any(ours for ours, _ in leaked) else upper},
+        "ours": {**share_of(ours), "exact_upper_95": upper},
         "naive: reads trajectories": share_of([naive for _, naive in leaked]),
-    }  # fmt: skip
+    }
     rows = []
     with ToolSandbox() as sandbox:
         for share in SHARES:

@@ -5,9 +5,9 @@
 A tool of a fixed quality is used up to 60 times against a text plan that succeeds in 60%; one tool is good until its
 20th use, when what it depends on changes. Rules: so many failures in a row (naive), the posterior probability of being
 worse than the text at two levels, an e-process (a mixture martingale against the text's rate), and *ours*, the
-posterior at 0.95 with at least three uses, with the text's rate known and with it inferred from 30 uses of the text. The
-*oracle* retires a tool that is worse than the text before its first use, the one that breaks at its 21st. Regret is
-what was lost in successes against the oracle; after retirement the text is used.
+posterior at 0.95 with at least three uses, with the text's rate known and with it inferred from 30 uses. The *oracle*
+retires a tool that is worse than the text before its first use, the one that breaks at its 21st. Regret is what was
+lost in successes against the oracle; after retirement the text is used.
 
 What would make this fail: a text plan whose rate drifts along with the tool's.
 """
