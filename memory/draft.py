@@ -14,7 +14,7 @@ from memory.errors import CodifierError
 from memory.plan import Plan
 from memory.signature import PLAIN, Form, Hole, Operation, canonical_form
 from memory.verb import Verb, kinds_of
-from traces.digest import Digest
+from traces.digest import Digest, Fingerprint
 from traces.record import Record
 
 
@@ -72,8 +72,8 @@ class ToolDraft(Record):
     kind: Literal["tool_drafted"] = "tool_drafted"
     version: Literal[1] = 1
     name: str
-    signature: Digest
-    """Of the plan that it stands for; a plain digest, kept with the plans."""
+    signature: Fingerprint
+    """Of the plan that it stands for."""
     plan_text: str
     source: str
     parameters: tuple[Parameter, ...]

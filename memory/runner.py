@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,13 +40,22 @@ class ToolSandbox(Sandbox):
     def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True) -> None:
         super().__init__(require=require, limits=limits, bwrap=bwrap)
 
-    def run(self, source: str, arguments: Mapping[str, Any], call: Call, *, compile_only: bool = False) -> Ran:
+    def run(
+        self,
+        source: str,
+        arguments: Mapping[str, Any],
+        call: Call,
+        *,
+        allowed: Collection[str] = (),
+        compile_only: bool = False,
+    ) -> Ran:
         """Run ``run(arguments, call)`` of a source in a process of its own.
 
         Args:
             source: Text of the program.
             arguments: Plain values.
             call: Does what the program asks; `ToolError` is told to the program.
+            allowed: Names that it may call.
             compile_only: Only read the source, and find `run`.
 
         Raises:
@@ -72,9 +81,11 @@ class ToolSandbox(Sandbox):
                     return Ran(said["returned"], tuple(results))
                 if len(results) == MOST_CALLS:
                     return Ran(None, tuple(results), f"it made more than {MOST_CALLS} calls", "limit")
+                name, asked = said.get("call"), said.get("arguments")
+                if name not in allowed:
+                    return Ran(None, tuple(results), f"it called {str(name)[:80]!r}, which it may not", "program")
                 try:
-                    asked = said.get("arguments")
-                    result = call(str(said.get("call")), asked if isinstance(asked, dict) else {})
+                    result = call(str(name), asked if isinstance(asked, dict) else {})
                     results.append(result)
                     answer: dict[str, Any] = {"result": result}
                 except ToolError as error:

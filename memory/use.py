@@ -23,7 +23,7 @@ from memory.plan import Call
 from memory.retirement import Standing
 from memory.runner import ToolSandbox
 from memory.signature import Operation, follow_form
-from memory.validation import repeated_lines, steps_returned
+from memory.validation import called_by, repeated_lines, steps_returned
 from theories.errors import SandboxUnavailableError
 from traces.digest import Digest, canonical_json
 
@@ -39,7 +39,7 @@ def run_tool(draft: ToolDraft, arguments: Mapping[str, Any], call: Call, sandbox
         ToolFailedError: It did not; the plan and the results so far are handed back.
         SandboxUnavailableError: The machine failed, not the tool.
     """
-    ran = sandbox.run(draft.source, with_defaults(draft.parameters, arguments), call)
+    ran = sandbox.run(draft.source, with_defaults(draft.parameters, arguments), call, allowed=called_by(draft))
     if not ran.failure:
         steps = steps_returned(ran, repeated_lines(draft))
         if steps is not None:

@@ -106,6 +106,11 @@ def steps_returned(ran: Ran, repeated: Sequence[bool]) -> list[Any] | None:
     return steps if canonical_json(flat) == canonical_json(list(ran.results)) else None
 
 
+def called_by(draft: ToolDraft) -> frozenset[str]:
+    """Names that a draft declares to call."""
+    return frozenset(name for name, _ in draft.dependencies)
+
+
 def repeated_lines(draft: ToolDraft) -> list[bool]:
     """For each line of a draft's plan whether it is repeated."""
     return [line.partition("(")[0].endswith("+") for line in draft.plan_text.splitlines()]
@@ -221,7 +226,7 @@ def _same_on_a_cross(
 def _gives(
     draft: ToolDraft, values: Sequence[Any], text: list[Any], call: Call, sandbox: ToolSandbox, rung: str, where: str
 ) -> None:
-    ran = sandbox.run(draft.source, arguments_of(draft.parameters, tuple(values)), call)
+    ran = sandbox.run(draft.source, arguments_of(draft.parameters, tuple(values)), call, allowed=called_by(draft))
     if ran.failure:
         _reject(rung, f"on {where} it failed: {ran.failure}".rstrip("."))
     steps = steps_returned(ran, repeated_lines(draft))
@@ -234,16 +239,20 @@ def _gives(
 def _kept_properties(draft: ToolDraft, form: Form, call: Call, sandbox: ToolSandbox) -> int:
     """Number of calls that it makes, each of whose refusals it passes on with what had been done."""
     arguments = arguments_of(draft.parameters, form.values)
-    first = sandbox.run(draft.source, arguments, call)
-    turned = sandbox.run(draft.source, dict(reversed(arguments.items())), call)
+
+    def run(given: Mapping[str, Any], answers: Call) -> Ran:
+        return sandbox.run(draft.source, given, answers, allowed=called_by(draft))
+
+    first = run(arguments, call)
+    turned = run(dict(reversed(arguments.items())), call)
     if canonical_json([first.returned]) != canonical_json([turned.returned]):
         _reject("properties", "asked again with its arguments in another order it gave something else")
     for name in arguments:
         less = {key: value for key, value in arguments.items() if key != name}
-        if sandbox.run(draft.source, less, call).kind != "program":
+        if run(less, call).kind != "program":
             _reject("properties", f"without the argument {name!r} it does not fail")
     for place in range(len(first.results)):
-        ran = sandbox.run(draft.source, arguments, _refusing(first.results, place))
+        ran = run(arguments, _refusing(first.results, place))
         if ran.kind != "call" or len(ran.results) != place:
             _reject("properties", f"when its call {place + 1} is refused it does not stop and say so")
     return len(first.results)

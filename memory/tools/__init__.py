@@ -5,8 +5,11 @@ Learned tools join it in a `memory.library.Library`. Bind the table with `tools_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from language_models.errors import ToolError
+from memory.plan import Call
 from memory.recall import RecallArguments, Recalled, recall
 from memory.verb import BoundVerb, Verb
 from theories import bench
@@ -93,3 +96,14 @@ TOOLS: dict[str, Verb] = {
 def tools_on(workbench: Bench, memory: Any) -> tuple[BoundVerb, ...]:
     """All verbs, bound: those of theories to a workbench, `recall` to what recalls (`memory.recall.Recall`)."""
     return tuple(verb.on(memory if verb.name == "recall" else workbench) for verb in TOOLS.values())
+
+
+def caller_on(workbench: Bench, memory: Any) -> Call:
+    """Makes calls of the verbs, for validation and for plans that are followed without a model."""
+
+    def call(name: str, arguments: Mapping[str, Any]) -> Any:
+        if name not in TOOLS:
+            raise ToolError(f"there is no tool {name[:80]!r}; there are: {', '.join(TOOLS)}.")
+        return TOOLS[name].run(memory if name == "recall" else workbench, arguments)
+
+    return call

@@ -19,7 +19,7 @@ from memory.library import RECORDS, Library
 from memory.recall import Nothing
 from memory.recurrence import Economy
 from memory.signature import canonical_form
-from memory.tools import TOOLS, tools_on
+from memory.tools import TOOLS, caller_on, tools_on
 from memory.validation import ValidatedTool
 from theories.bench import Bench
 from theories.families import FAMILIES
@@ -126,6 +126,6 @@ def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_sam
             calls = list(trace.records(ToolCalled))[3 * study :]
             plans.append(plan_of_calls("multiattribute", f"study {study}", "design", calls, trace.artifacts, TOOLS))
         assert len({canonical_form(plan.steps).digest for plan in plans}) == 1
-        made = draft_tool(plans, TOOLS, lambda name, arguments: TOOLS[name].run(bench, arguments), tool_sandbox)
+        made = draft_tool(plans, TOOLS, caller_on(bench, Nothing()), tool_sandbox)
     assert isinstance(made, ValidatedTool), made
     assert "design=@" in made.draft.plan_text

@@ -150,6 +150,18 @@ def test_on_probation_the_text_runs_too_and_a_difference_is_seen(draft, plans, s
         assert results == follow_form(form.operations, form.values, shop.caller())
 
 
+def test_a_program_calls_nothing_that_it_did_not_declare(shop, tool_sandbox):
+    source = "def run(arguments, call):\n    return call('pub' + 'lish', theory='a', design='b')\n"
+    ran = tool_sandbox.run(source, {}, shop.caller(), allowed={"draw"})
+    assert (ran.kind, ran.results) == ("program", ())
+    assert "'publish'" in ran.failure
+
+
+def test_a_program_reaches_no_file(shop, tool_sandbox):
+    ran = tool_sandbox.run("def run(arguments, call):\n    return open('/etc/passwd').read()\n", {}, shop.caller())
+    assert ran.kind == "program"
+
+
 def test_a_program_without_end_is_stopped(draft, plans, shop):
     from memory.runner import LIMITS, ToolSandbox
 
