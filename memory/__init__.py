@@ -1,1 +1,1 @@
-"""What was learned, as text; can be deleted and rebuilt from the traces. Open `library.py` first."""
+"""What was learned, as text and as tools; can be deleted and rebuilt from the traces. Open `library.py` first."""

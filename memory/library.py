@@ -1,14 +1,44 @@
-"""Lessons as text, each with the records that support it. The library is a fold over the trace."""
+"""Everything that was learned: a fold over the traces, which can be deleted and rebuilt byte for byte.
+
+Nothing leaves the library. A lesson that was corrected is passed over, one whose evidence no longer holds is flagged
+and counts less, uses that a displaced judge called successes do not count, and a tool that failed is no longer offered.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
 
-from memory.errors import LessonError
-from traces.digest import Digest
-from traces.record import Record
+from memory.draft import ToolDraft
+from memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
+from memory.item import (
+    Fact,
+    PlanUsed,
+    Superseded,
+    SupersessionUndone,
+    ToolRefused,
+    ToolValidated,
+    ToolWithdrawn,
+)
+from memory.plan import Plan
+from memory.recurrence import Recurrence, recurrences
+from memory.retirement import OFFERED, Fallback, Standing, after
+from memory.verb import Verb
+from traces.artifact import write_whole
+from traces.digest import Digest, canonical_json, digest_bytes
+from traces.errors import RecordError
+from traces.journal import Event
+from traces.record import Record, RecordTypes, body_of, kind_of, parse_record
+
+R = TypeVar("R", bound=Record)
+Valid = Callable[[Digest], bool]
+"""Whether a record still holds; see `traces.validity.Validity.valid`."""
+LIBRARY_VERSION: Final = 1
 
 
 class Pitfall(Record):
@@ -26,31 +56,239 @@ class Pitfall(Record):
     """Records that show it."""
 
 
+RECORDS: Final[RecordTypes] = {
+    kind_of(record): record
+    for record in (
+        Pitfall,
+        Plan,
+        Fact,
+        Superseded,
+        SupersessionUndone,
+        PlanUsed,
+        ToolDraft,
+        ToolValidated,
+        ToolRefused,
+        ToolWithdrawn,
+    )
+}
+"""All that memory is made of, for the table of a trace's types."""
+
+
+def always(digest: Digest) -> bool:
+    """Every record holds."""
+    return True
+
+
 @dataclass(frozen=True)
 class Library:
-    """All lessons."""
+    """All lessons and tools, in the order in which they were learned."""
 
-    pitfalls: tuple[tuple[Digest, Pitfall], ...] = ()
+    entries: tuple[tuple[Digest, Record], ...] = ()
+
+    @cached_property
+    def _known(self) -> frozenset[Digest]:
+        return frozenset(digest for digest, _ in self.entries)
+
+    def with_record(self, digest: Digest, record: Record) -> Library:
+        """The library after one more record; one that is known already is not repeated."""
+        return self if digest in self._known else Library((*self.entries, (digest, record)))
 
     def with_pitfall(self, digest: Digest, pitfall: Pitfall) -> Library:
-        """The library after one more lesson; a lesson known already is not repeated."""
-        if any(known == digest for known, _ in self.pitfalls):
-            return self
-        return Library((*self.pitfalls, (digest, pitfall)))
+        """`with_record` of a pitfall."""
+        return self.with_record(digest, pitfall)
+
+    def all(self, record_type: type[R]) -> tuple[tuple[Digest, R], ...]:
+        """All records of a type, whether or not they still count."""
+        return tuple((digest, item) for digest, item in self.entries if isinstance(item, record_type))
+
+    @property
+    def pitfalls(self) -> tuple[tuple[Digest, Pitfall], ...]:
+        """All pitfalls."""
+        return self.all(Pitfall)
+
+    @cached_property
+    def hidden(self) -> frozenset[Digest]:
+        """Lessons that others have taken the place of, and corrections that were undone."""
+        undone = {item.link for _, item in self.all(SupersessionUndone)}
+        links = self.all(Superseded)
+        kept_out = {item.new for digest, item in links if digest in undone}
+        return frozenset(kept_out | {item.old for digest, item in links if digest not in undone})
+
+    def lessons(self) -> list[tuple[Digest, Plan | Fact | Pitfall]]:
+        """Those that count, oldest first."""
+        return [
+            (digest, item)
+            for digest, item in self.entries
+            if isinstance(item, Plan | Fact | Pitfall) and digest not in self.hidden
+        ]
+
+    def contradictions(self) -> list[tuple[Digest, Digest]]:
+        """Pairs of facts that count and cannot both be true."""
+        facts = [(digest, item) for digest, item in self.lessons() if isinstance(item, Fact)]
+        return [
+            (first, second)
+            for place, (second, item) in enumerate(facts)
+            for first, other in facts[:place]
+            if item.contradicts(other)
+        ]
 
     def recall(self, domain: str, situation: str, most: int = 5) -> list[Pitfall]:
-        """Lessons for a situation: those whose trigger shares most words with it, newest first among equals."""
-        words = _words(situation)
+        """Pitfalls whose trigger shares most words with a situation, newest first among equals.
+
+        See `memory.recall` for all kinds of lessons.
+        """
+        wanted = words(situation)
         scored = [
-            (len(words & _words(item.trigger)), place, item)
-            for place, (_, item) in enumerate(self.pitfalls)
-            if item.domain == domain
+            (len(wanted & words(item.trigger)), place, item)
+            for place, (digest, item) in enumerate(self.pitfalls)
+            if item.domain == domain and digest not in self.hidden
         ]
         scored.sort(key=lambda entry: (-entry[0], -entry[1]))
         return [item for overlap, _, item in scored if overlap > 0][:most]
 
+    def recurrences(self, valid: Valid = always) -> dict[Digest, Recurrence]:
+        """How often each plan that counts recurs."""
+        return recurrences(item for digest, item in self.lessons() if isinstance(item, Plan) and valid(digest))
 
-def _words(text: str) -> set[str]:
+    def plans_with(self, signature: Digest) -> list[Plan]:
+        """Plans that count, of one signature."""
+        from memory.signature import canonical_form
+
+        return [
+            item
+            for _, item in self.lessons()
+            if isinstance(item, Plan) and canonical_form(item.steps).digest == signature
+        ]
+
+    def n_refused(self, signature: Digest) -> int:
+        """Drafts of a plan that validation refused since its last tool."""
+        return sum(item.signature == signature for _, item in self.all(ToolRefused))
+
+    def drafts(self) -> dict[str, tuple[Digest, ToolDraft]]:
+        """The newest validated draft of each name."""
+        known = dict(self.all(ToolDraft))
+        return {
+            item.name: (item.draft, known[item.draft]) for _, item in self.all(ToolValidated) if item.draft in known
+        }
+
+    def standing(self, name: str, valid: Valid = always) -> Standing:
+        """Where a tool stands, from its uses and those of its text since it was last validated.
+
+        Raises:
+            ToolUnavailableError: There is no such tool.
+        """
+        drafts = self.drafts()
+        if name not in drafts:
+            raise ToolUnavailableError(
+                f"there is no learned tool {name[:80]!r}; there are: {', '.join(drafts) or 'none'}."
+            )
+        _, draft = drafts[name]
+        standing, fallback = Standing(), Fallback()
+        for digest, item in self.entries:
+            if isinstance(item, ToolValidated) and item.name == name:
+                standing = Standing()
+            elif isinstance(item, ToolWithdrawn) and item.name == name:
+                status: Literal["suspended", "retired"] = "suspended" if item.until_validated else "retired"
+                standing = replace(standing, status=status, reason=item.reason)
+            elif isinstance(item, PlanUsed) and item.signature == draft.signature and valid(digest):
+                if item.tool in ("", name):
+                    standing = after(standing, item, fallback)
+                if not item.tool and item.failure != "outage":
+                    fallback = replace(
+                        fallback,
+                        successes=fallback.successes + item.success,
+                        failures=fallback.failures + (not item.success),
+                    )
+        return standing
+
+    def changed_dependency(self, name: str, verbs: Mapping[str, Verb], valid: Valid = always) -> str:
+        """Which of the tools that a tool calls is gone or another one than it was validated with; else empty."""
+        drafts = self.drafts()
+        for called, digest in drafts[name][1].dependencies:
+            if called in verbs:
+                if verbs[called].digest != digest:
+                    return called
+            elif called not in drafts or drafts[called][0] != digest or called not in self.offers(verbs, valid):
+                return called
+        return ""
+
+    def offers(self, verbs: Mapping[str, Verb], valid: Valid = always) -> dict[str, tuple[ToolDraft, Standing]]:
+        """Learned tools that may be called, with their record of success."""
+        found = {}
+        for name, (_, draft) in self.drafts().items():
+            standing = self.standing(name, valid)
+            if standing.status in OFFERED and not self.changed_dependency(name, verbs, valid):
+                found[name] = (draft, standing)
+        return found
+
+    def doubtful(self, valid: Valid) -> frozenset[Digest]:
+        """Lessons that count and whose evidence no longer holds."""
+        return frozenset(digest for digest, _ in self.lessons() if not valid(digest))
+
+    def to_bytes(self) -> bytes:
+        """The library as a file: its digest on the first line, then canonical JSON."""
+        entries = [[digest, kind_of(type(item)), body_of(item)] for digest, item in self.entries]
+        body = canonical_json({"version": LIBRARY_VERSION, "entries": entries})
+        return f"{digest_bytes(body)}\n".encode() + body + b"\n"
+
+    def save(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(path, self.to_bytes())
+
+
+def library_from_bytes(data: bytes, where: str = "the library") -> Library:
+    """Inverse of `Library.to_bytes`.
+
+    Raises:
+        LibraryCorruptError: It was changed, cut short, or written by a later version.
+    """
+    line, _, body = data.partition(b"\n")
+    body = body.removesuffix(b"\n")
+    if digest_bytes(body).encode() != line:
+        raise LibraryCorruptError(
+            f"{where} was changed or cut short; delete it and run `lakatos memory rebuild`, which makes it again from "
+            "the traces. Until then the loop goes on without it."
+        )
+    try:
+        value: Any = json.loads(body)
+        if value["version"] != LIBRARY_VERSION:
+            raise LibraryCorruptError(
+                f"{where} has version {value['version']} and this laboratory reads {LIBRARY_VERSION}; run `lakatos "
+                "memory rebuild`."
+            )
+        return Library(tuple((digest, parse_record(kind, item, RECORDS)) for digest, kind, item in value["entries"]))
+    except (ValueError, KeyError, TypeError, RecordError) as error:
+        raise LibraryCorruptError(f"{where} cannot be read: {error}. Run `lakatos memory rebuild`.") from None
+
+
+def load_library(path: Path) -> Library:
+    """The library in a file; an empty one where there is none.
+
+    Raises:
+        LibraryCorruptError: See `library_from_bytes`.
+    """
+    try:
+        return library_from_bytes(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        return Library()
+    except OSError as error:
+        raise LibraryCorruptError(f"cannot read {path}: {error.strerror}. Check the disk, or rebuild it.") from None
+
+
+def rebuild(events: Iterable[Event], library: Library = Library()) -> Library:
+    """The library after the events of one more trace.
+
+    Traces are given one after the other in the order in which their campaigns began; then the same traces make the
+    same library, byte for byte.
+    """
+    found = dict(library.entries)
+    for event in events:
+        if event.kind in RECORDS and event.record_digest not in found:
+            found[event.record_digest] = parse_record(event.kind, event.body, RECORDS)
+    return Library(tuple(found.items()))
+
+
+def words(text: str) -> set[str]:
     """Words without punctuation: situations are lists, "conflict, level", and so are triggers."""
     return set(re.findall(r"\w+", text.lower()))
 

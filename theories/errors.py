@@ -13,6 +13,7 @@ TheoryError
 PosteriorError              nothing can be inferred from these answers, or these posteriors not be compared
 SandboxUnavailableError     this machine lacks a layer that the study requires
 GrammarError                a composition names what the grammar does not have
+BenchError                  the workbench was asked about what it does not have
 """
 
 
@@ -71,3 +72,7 @@ class GrammarError(Exception):
 
 class PosteriorError(Exception):
     """Nothing can be inferred from these answers, or these posteriors cannot be compared."""
+
+
+class BenchError(Exception):
+    """The workbench was asked about what it does not have."""

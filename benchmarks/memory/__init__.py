@@ -1,0 +1,1 @@
+"""Benchmarks of memory, each with its own command."""

@@ -1,0 +1,42 @@
+"""What the benchmarks of memory share: streams of plans, intervals over seeds, the result file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.provenance import ROOT, provenance
+
+RESULTS = ROOT / "benchmarks" / "results" / "memory"
+
+
+def stream(rng: np.random.Generator, n_tasks: int, n_families: int, exponent: float) -> np.ndarray:
+    """``(n_tasks,)`` which plan each task calls for; frequencies follow Zipf's law."""
+    weights = np.arange(1, n_families + 1) ** -exponent
+    return rng.choice(n_families, size=n_tasks, p=weights / weights.sum())
+
+
+def over_seeds(values: Sequence[float]) -> dict[str, float]:
+    """Mean with its 95% interval over seeds (normal), the worst seed, and low quantiles."""
+    array = np.asarray(values, dtype=np.float64)
+    half = 1.96 * array.std(ddof=1) / np.sqrt(len(array)) if len(array) > 1 else float("nan")
+    return {
+        "mean": float(array.mean()),
+        "low": float(array.mean() - half),
+        "high": float(array.mean() + half),
+        "worst": float(array.min()),
+        "quantile_05": float(np.quantile(array, 0.05)),
+        "median": float(np.median(array)),
+        "n_seeds": len(array),
+    }
+
+
+def write(name: str, seconds: float, result: Mapping[str, Any], out: Path | None = None) -> None:
+    """Write the result file of a benchmark."""
+    path = out or RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**provenance(), "seconds": round(seconds, 1), **result}, indent=1) + "\n")

@@ -1,0 +1,148 @@
+"""A small world with verbs of its own, to make plans in: theories are words, a score is their length."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from memory.plan import Called, Plan, make_plan
+from memory.verb import Verb
+from theories.bench import Arguments, DesignName, ExperimentName, Result, TheoryName
+from theories.errors import BenchError
+from traces.digest import digest_of
+
+READS = frozenset({"reads", "computes"})
+
+
+class RankArguments(Arguments):
+    """Of `rank`."""
+
+    theories: tuple[TheoryName, ...] = Field(min_length=1)
+    experiment: ExperimentName
+
+
+class Place(Result):
+    """One theory."""
+
+    theory: TheoryName
+    score: int
+
+
+class Ranked(Result):
+    """Theories, the best first."""
+
+    lines: tuple[Place, ...]
+
+
+class DrawArguments(Arguments):
+    """Of `draw`."""
+
+    theories: tuple[TheoryName, ...]
+    n_trials: int = 4
+
+
+class Drawn(Result):
+    """A design."""
+
+    design: DesignName
+
+
+class TryArguments(Arguments):
+    """Of `attempt` and `publish`."""
+
+    theory: TheoryName
+    design: DesignName
+
+
+class Tried(Result):
+    """Answers."""
+
+    answers: ExperimentName
+
+
+class DescribeArguments(Arguments):
+    """Of `describe`."""
+
+    theory: TheoryName
+    question: str = ""
+
+
+class Described(Result):
+    """Words."""
+
+    text: str
+
+
+class Done(Result):
+    """Nothing more to say."""
+
+    done: bool
+
+
+def rank(world, given):
+    if given.experiment == "closed":
+        raise BenchError("the experiment is closed.")
+    lines = sorted((Place(theory=name, score=len(name) + len(world)) for name in given.theories), key=str, reverse=True)
+    return Ranked(lines=tuple(lines))
+
+
+def draw(world, given):
+    return Drawn(design=digest_of([world, list(given.theories), given.n_trials]))
+
+
+def attempt(world, given):
+    return Tried(answers=digest_of([world, given.theory, given.design]))
+
+
+def describe(world, given):
+    return Described(text=f"{given.theory}, as seen in {world}")
+
+
+def publish(world, given):
+    return Done(done=True)
+
+
+VERBS = {
+    verb.name: verb
+    for verb in (
+        Verb("rank", "Ranks.", rank, RankArguments, Ranked, READS),
+        Verb("draw", "Draws.", draw, DrawArguments, Drawn, READS),
+        Verb("attempt", "Tries.", attempt, TryArguments, Tried, READS),
+        Verb("describe", "Describes.", describe, DescribeArguments, Described, READS),
+        Verb("publish", "Publishes.", publish, TryArguments, Done, frozenset({"writes"})),
+    )
+}
+
+
+def caller(world="world"):
+    return lambda name, arguments: VERBS[name].run(world, arguments)
+
+
+def plan_of(*calls, study="one", world="world", situation="design rivals", domain="risky") -> Plan:
+    """The plan behind calls that are made now; a text after "<" is looked up in an earlier result: "<1.design"."""
+    made: list[Called] = []
+
+    def real(value):
+        if isinstance(value, str) and value.startswith("<"):
+            number, *place = value[1:].split(".")
+            found = made[int(number)].value
+            for key in place:
+                found = found[int(key) if key.isdigit() else key]
+            return found
+        return [real(item) for item in value] if isinstance(value, list) else value
+
+    for name, arguments in calls:
+        given = {key: real(value) for key, value in arguments.items()}
+        made.append(Called(name, given, VERBS[name].run(world, given)))
+    return make_plan(domain, study, situation, made, VERBS, (digest_of([study, len(made)]),))
+
+
+def study_of(study, first, second, n_trials=4, **others) -> Plan:
+    """The plan of a study that compares two theories."""
+    return plan_of(
+        ("rank", {"theories": [first, second], "experiment": "first"}),
+        ("draw", {"theories": [first, second], "n_trials": n_trials}),
+        ("attempt", {"theory": first, "design": "<1.design"}),
+        ("attempt", {"theory": second, "design": "<1.design"}),
+        study=study,
+        **others,
+    )

@@ -1,0 +1,117 @@
+"""Lessons beside plans and pitfalls: facts, what corrects what, and what was made of the offers of memory."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from traces.digest import Digest, Fingerprint
+from traces.record import Record
+
+
+class Fact(Record):
+    """Something true of the domain, the data or the tools, for as long as it is known to hold."""
+
+    kind: Literal["fact"] = "fact"
+    version: Literal[1] = 1
+    domain: str
+    subject: str
+    """What it is about; two facts about one subject contradict each other where they say different things."""
+    statement: str
+    valid_from: str = ""
+    """ISO 8601; empty for always."""
+    valid_until: str = ""
+    """ISO 8601, the first moment at which it does not hold; empty while no end is known."""
+    confidence: float = 1.0
+    evidence: tuple[Digest, ...]
+    justified_by: tuple[Digest, ...] = ()
+    """The data or the judge that it rests on."""
+
+    def holds_at(self, time_utc: str) -> bool:
+        """Whether a moment lies in its interval; at no moment in particular, with an empty text, it does."""
+        return not time_utc or (
+            (not self.valid_from or self.valid_from <= time_utc)
+            and (not self.valid_until or time_utc < self.valid_until)
+        )
+
+    def contradicts(self, other: Fact) -> bool:
+        """Whether both cannot be true."""
+        return (
+            (self.domain, self.subject) == (other.domain, other.subject)
+            and self.statement != other.statement
+            and (not self.valid_until or not other.valid_from or other.valid_from < self.valid_until)
+            and (not other.valid_until or not self.valid_from or self.valid_from < other.valid_until)
+        )
+
+
+class Superseded(Record):
+    """One lesson takes the place of another, which is kept."""
+
+    kind: Literal["lesson_superseded"] = "lesson_superseded"
+    version: Literal[1] = 1
+    old: Digest
+    new: Digest
+    reason: str
+
+
+class SupersessionUndone(Record):
+    """A correction was wrong: the old lesson counts again, the new one does not."""
+
+    kind: Literal["supersession_undone"] = "supersession_undone"
+    version: Literal[1] = 1
+    link: Digest
+    """The `Superseded` record."""
+    reason: str
+
+
+class PlanUsed(Record):
+    """A plan was followed, from text or by the tool that was made of it."""
+
+    kind: Literal["plan_used"] = "plan_used"
+    version: Literal[1] = 1
+    signature: Fingerprint
+    study: str
+    tool: str = ""
+    """Name of the tool; empty for text."""
+    success: bool
+    failure: str = ""
+    """Kind, see `memory.errors.ToolFailedError`; ``outage`` where the machine failed, which counts for nobody."""
+    hard: bool = False
+    """Whether the tool is to blame."""
+    shadow_matches: bool | None = None
+    """On probation: whether the text plan gave the same."""
+    calls_saved: float = 0.0
+    evidence: tuple[Digest, ...]
+    justified_by: tuple[Digest, ...] = ()
+    """What decided on success, where a judge did."""
+
+
+class ToolValidated(Record):
+    """A draft passed every rung that can be climbed without use."""
+
+    kind: Literal["tool_validated"] = "tool_validated"
+    version: Literal[1] = 1
+    draft: Digest
+    name: str
+    passed: tuple[str, ...]
+    """What was proved, a sentence each."""
+
+
+class ToolRefused(Record):
+    """A draft failed; the plan stays text, and must recur twice as often before the next try."""
+
+    kind: Literal["tool_refused"] = "tool_refused"
+    version: Literal[1] = 1
+    signature: Fingerprint
+    rung: str
+    reason: str
+
+
+class ToolWithdrawn(Record):
+    """A tool is no longer on offer, by decision of a person or because what it depends on changed."""
+
+    kind: Literal["tool_withdrawn"] = "tool_withdrawn"
+    version: Literal[1] = 1
+    name: str
+    reason: str
+    until_validated: bool
+    """Whether validating it again brings it back."""

@@ -1,0 +1,343 @@
+"""Plans: which laboratory tool with which kind of argument, in which order.
+
+An argument of a step is a template: JSON in which ``{"step": 0, "place": ["design"]}`` stands for a part of the result
+of an earlier step, and everything else was given. Plans can be followed as they are (`follow_plan`); that is the text
+against which a tool made of them is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from language_models.client import Part
+from memory.errors import LessonError, PlanError
+from memory.verb import Verb, kinds_of, values_named
+from traces.digest import Digest
+from traces.record import Record
+
+Call = Callable[[str, Mapping[str, Any]], Any]
+"""Makes one call of a tool: name and arguments as JSON, result as JSON; raises `ToolError` where it cannot be done."""
+SYNONYMS: Final[Mapping[str, str]] = {
+    word: verb
+    for verb, words in {
+        "find": "find locate search seek look",
+        "read": "read get fetch load open retrieve",
+        "list": "list enumerate show display",
+        "check": "check verify test inspect",
+        "compare": "compare contrast",
+        "score": "score rate evaluate",
+        "delete": "delete remove erase drop discard",
+        "add": "add append insert",
+        "create": "create make build",
+        "write": "write save store record",
+        "update": "update change modify edit",
+        "send": "send post submit",
+    }.items()
+    for word in words.split()
+}
+"""Verbs that mean the same in a plan of words."""
+READING_VERBS: Final = frozenset({"find", "read", "list", "check", "compare", "score"})
+_PASSED_OVER: Final = frozenset(
+    [
+        "a",
+        "an",
+        "all",
+        "any",
+        "by",
+        "called",
+        "each",
+        "every",
+        "for",
+        "from",
+        "in",
+        "into",
+        "it",
+        "its",
+        "my",
+        "named",
+        "number",
+        "of",
+        "on",
+        "our",
+        "please",
+        "that",
+        "the",
+        "their",
+        "them",
+        "this",
+        "to",
+        "up",
+        "use",
+        "using",
+        "we",
+        "which",
+        "with",
+        "you",
+        "your",
+    ]
+)
+_BREAKS: Final = frozenset(("and", "then", "next", "afterwards", "finally", "first", ",", ";", ".", "\n"))
+"""What stands between the steps of a plan in words."""
+_TOKENS: Final = re.compile(
+    r""""[^"]*"|'[^']*'|\d{4}-\d\d-\d\d|-?\d+(?:\.\d+)?|[/~][\w./-]*\w|[a-z][\w-]*|[,;.\n]""", re.IGNORECASE
+)
+
+
+class Argument(Part):
+    """One argument of a step."""
+
+    name: str
+    kind: str
+    """What it names: ``theory``, ``experiment*``, ``int``, ..."""
+    value: Any = None
+    """Template."""
+
+
+class Step(Part):
+    """One call."""
+
+    tool: str
+    arguments: tuple[Argument, ...]
+    reading: bool
+    """Whether it leaves the world as it is, so that its place among others like it does not matter."""
+
+
+class Plan(Record):
+    """What was done in a situation, step by step; as text, to be weighed by whoever reads it."""
+
+    kind: Literal["plan"] = "plan"
+    version: Literal[1] = 1
+    domain: str
+    study: str
+    """Campaign in which it was done; repetitions within it are one."""
+    situation: str
+    """Stage, rivals, what had failed: by which it is recalled."""
+    steps: tuple[Step, ...]
+    evidence: tuple[Digest, ...]
+    """Records of the calls, and others that support it."""
+    justified_by: tuple[Digest, ...] = ()
+    """What said that it went well: scores on data, or the verdict of a judge."""
+
+
+@dataclass(frozen=True)
+class Called:
+    """A call that was made and what came of it, as JSON."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    value: Any
+
+
+def make_plan(
+    domain: str,
+    study: str,
+    situation: str,
+    calls: Sequence[Called],
+    verbs: Mapping[str, Verb],
+    evidence: tuple[Digest, ...],
+    justified_by: tuple[Digest, ...] = (),
+) -> Plan:
+    """The plan behind calls that were made.
+
+    Whatever a call was given that nobody had given before, and that an earlier result names, came from that result.
+
+    Raises:
+        LessonError: Nothing supports it.
+        PlanError: There is no such tool, or no call at all.
+    """
+    if not evidence:
+        raise LessonError("the plan cites no record; give those of its calls.")
+    if not calls:
+        raise PlanError("a plan has at least one step; there was no call.")
+    given: set[str] = set()
+    steps = []
+    for number, call in enumerate(calls):
+        verb = verbs.get(call.tool)
+        if verb is None:
+            raise unknown_tool(call.tool, verbs)
+        kinds = verb.kinds()
+        arguments = []
+        for name in sorted(call.arguments):
+            kind = kinds.get(name, "Any")
+            earlier = _named_before(calls[:number], verbs, kind.rstrip("*"))
+            template = _template(call.arguments[name], earlier, given)
+            given.update(_texts(template))
+            arguments.append(Argument(name=name, kind=kind, value=template))
+        steps.append(Step(tool=call.tool, arguments=tuple(arguments), reading=verb.reading))
+    return Plan(
+        domain=domain,
+        study=study,
+        situation=situation,
+        steps=tuple(steps),
+        evidence=evidence,
+        justified_by=justified_by,
+    )
+
+
+def unknown_tool(name: str, known: Mapping[str, Any]) -> PlanError:
+    """The error that a plan names a tool which does not exist."""
+    from language_models.tool import closest
+
+    near = closest(name, list(known)) or list(known)
+    return PlanError(
+        f"the plan names the tool {name[:80]!r}, which does not exist; the closest are {', '.join(near) or 'none'}. "
+        "Correct the plan, or go on without it."
+    )
+
+
+def _named_before(calls: Sequence[Called], verbs: Mapping[str, Verb], kind: str) -> dict[str, dict[str, Any]]:
+    """Where results first name something of a kind: references by name."""
+    found: dict[str, dict[str, Any]] = {}
+    for number, call in enumerate(calls):
+        for place, name in values_named(call.value, kind, verbs[call.tool].returns):
+            found.setdefault(name, {"step": number, "place": list(place)})
+    return found
+
+
+def _template(value: Any, earlier: Mapping[str, dict[str, Any]], given: set[str]) -> Any:
+    if isinstance(value, list | tuple):
+        return [_template(item, earlier, given) for item in value]
+    return earlier[value] if isinstance(value, str) and value in earlier and value not in given else value
+
+
+def _texts(template: Any) -> Iterator[str]:
+    if isinstance(template, str):
+        yield template
+    elif isinstance(template, list):
+        for item in template:
+            yield from _texts(item)
+
+
+def is_reference(template: Any) -> bool:
+    """Whether a template stands for a part of an earlier result."""
+    return isinstance(template, dict) and template.keys() == {"step", "place"}
+
+
+def has_reference(template: Any) -> bool:
+    """Whether a template holds a reference."""
+    return is_reference(template) or (isinstance(template, list) and any(map(has_reference, template)))
+
+
+def fill(template: Any, results: Sequence[Any]) -> Any:
+    """The value of a template.
+
+    Raises:
+        PlanError: An earlier result has no such part.
+    """
+    if is_reference(template):
+        return part_of(results[template["step"]], template["place"], template["step"])
+    return [fill(item, results) for item in template] if isinstance(template, list) else template
+
+
+def part_of(result: Any, place: Sequence[str | int], step: int) -> Any:
+    """A part of a result.
+
+    Raises:
+        PlanError: It has no such part.
+    """
+    for key in place:
+        try:
+            result = result[key]
+        except (KeyError, IndexError, TypeError):
+            raise PlanError(
+                f"step {step + 1} gave no {'.'.join(map(str, place))}; choose by hand what to go on with."
+            ) from None
+    return result
+
+
+def follow_plan(plan: Plan, call: Call) -> list[Any]:
+    """Results of all steps, each called as the plan says."""
+    results: list[Any] = []
+    for step in plan.steps:
+        results.append(call(step.tool, {item.name: fill(item.value, results) for item in step.arguments}))
+    return results
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan for a reader, a line for each step."""
+    return "\n".join(f"{number}. {step_text(step)}" for number, step in enumerate(plan.steps, start=1))
+
+
+def step_text(step: Step) -> str:
+    """One step for a reader."""
+    parts = ", ".join(f"{item.name}={_value_text(item.value)}" for item in step.arguments)
+    return f"{step.tool}({parts})"
+
+
+def _value_text(template: Any) -> str:
+    if is_reference(template):
+        return f"<{'.'.join(map(str, template['place']))} of step {template['step'] + 1}>"
+    if isinstance(template, list):
+        return f"[{', '.join(map(_value_text, template))}]"
+    return json.dumps(template, ensure_ascii=False, sort_keys=True)
+
+
+def check_plan(plan: Plan, verbs: Mapping[str, Verb]) -> None:
+    """Raise `PlanError` where a plan names a tool or an argument that does not exist, or a later step's result."""
+    for number, step in enumerate(plan.steps):
+        if step.tool not in verbs:
+            raise unknown_tool(step.tool, verbs)
+        known = kinds_of(verbs[step.tool].arguments)
+        for item in step.arguments:
+            if item.name not in known:
+                raise PlanError(
+                    f"step {number + 1} gives {step.tool} the argument {item.name!r}, which it does not take; it "
+                    f"takes {', '.join(known)}. Correct the plan, or go on without it."
+                )
+            if any(place["step"] >= number for place in references(item.value)):
+                raise PlanError(
+                    f"step {number + 1} uses the result of a step that does not come before it; reorder the plan."
+                )
+
+
+def references(template: Any) -> Iterator[dict[str, Any]]:
+    """All references in a template."""
+    if is_reference(template):
+        yield template
+    elif isinstance(template, list):
+        for item in template:
+            yield from references(item)
+
+
+def steps_of_words(text: str) -> tuple[Step, ...]:
+    """The steps of a plan in words: "find playlist 'Rock' and delete song 12".
+
+    A clause's first word is the verb; its nouns are kinds, and what is quoted or counted is of the kind named before.
+
+    Raises:
+        PlanError: There is no clause.
+    """
+    clauses: list[list[str]] = [[]]
+    for word in _TOKENS.findall(text):
+        if word.lower() in _BREAKS:
+            clauses.append([])
+        elif word.lower() not in _PASSED_OVER:
+            clauses[-1].append(word)
+    steps = []
+    for words in clauses:
+        if not words or not words[0][0].isalpha():
+            continue
+        verb = SYNONYMS.get(words[0].lower(), words[0].lower())
+        named: dict[str, Any] = {}
+        kind = "thing"
+        for word in words[1:]:
+            if word[0].isalpha():
+                kind = _singular(word.lower())
+                named.setdefault(kind, None)
+            else:
+                named[kind] = word.strip("'\"")
+        arguments = tuple(Argument(name=name, kind=name, value=value) for name, value in sorted(named.items()))
+        steps.append(Step(tool=verb, arguments=arguments, reading=verb in READING_VERBS))
+    if not steps:
+        raise PlanError(f"no step can be read in {text[:80]!r}; write verbs with what they are about.")
+    return tuple(steps)
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word

@@ -1,0 +1,220 @@
+"""Recall: lessons by situation, at most a few, with the evidence behind them.
+
+Three ways: `Lexical` by shared words weighted by their rarity (BM25), `Embedded` by the nearest embedding of any
+endpoint, and `Nothing`, which is an arm of every evaluation of memory.
+
+References:
+    Robertson & Zaragoza (2009), Foundations and Trends in Information Retrieval 3(4), 333-389 (BM25).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from memory.item import Fact
+from memory.library import Library, Pitfall, Valid, always
+from memory.plan import Plan, plan_text
+from traces.digest import Digest
+
+MOST: Final = 3
+"""Lessons at a time; more are noise."""
+DOUBTFUL_WEIGHT: Final = 0.5
+"""Of a lesson whose evidence no longer holds."""
+NEAR: Final = 0.3
+"""Cosine below which an embedding is not like the situation."""
+K1, B = 1.2, 0.75
+Lesson = Plan | Fact | Pitfall
+
+
+class Situation(BaseModel):
+    """Where somebody stands who asks what was learned."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    domain: str
+    stage: str = ""
+    """Of the cycle: propose, design, arbitrate, revise, ..."""
+    rivals: tuple[str, ...] = ()
+    """Names of theories."""
+    failed: str = ""
+    """What went wrong, in the words of a diagnosis or an error."""
+    time_utc: str = ""
+    """Now; facts that do not hold now are left out."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return " ".join((self.stage, *self.rivals, self.failed))
+
+
+class RecallArguments(Situation):
+    """Of the tool `recall`."""
+
+    most: int = Field(default=MOST, ge=1, le=10)
+
+
+class Remembered(BaseModel):
+    """One lesson that came back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    text: str
+    evidence: tuple[str, ...]
+    """Records behind it."""
+    lesson: str
+    """Digest of its own record."""
+    note: str = ""
+    """What speaks against it: unverified since a judge was displaced, or contradicted."""
+    relevance: float
+
+
+class Recalled(BaseModel):
+    """Lessons, the most relevant first; advice, to be weighed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lessons: tuple[Remembered, ...]
+
+
+class Recall(Protocol):
+    """A way to recall."""
+
+    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+        """At most ``most`` lessons for a situation."""
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Recalls nothing: what memory is compared with."""
+
+    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+        """No lesson."""
+        return Recalled(lessons=())
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """Recalls by shared words."""
+
+    library: Library
+    valid: Valid = always
+
+    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+        """The lessons of the domain that hold now, by BM25; those that share no word are left out."""
+        found = _eligible(self.library, situation)
+        relevance = bm25(tokens(situation.text), [tokens(key_of(item)) for _, item in found])
+        return _ranked(self.library, self.valid, found, relevance, most)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Recalls by the cosine of embeddings."""
+
+    library: Library
+    embed: Callable[[Sequence[str]], NDArray[np.float64]]
+    """``(n_texts, n_dimensions)`` of texts."""
+    valid: Valid = always
+
+    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+        """The lessons of the domain that hold now, nearest first."""
+        found = _eligible(self.library, situation)
+        if not found:
+            return Recalled(lessons=())
+        vectors = np.asarray(self.embed([situation.text, *(key_of(item) for _, item in found)]), dtype=np.float64)
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        cosine = vectors[1:] @ vectors[0]
+        return _ranked(self.library, self.valid, found, [float(c) if c >= NEAR else 0.0 for c in cosine], most)
+
+
+def recall(memory: Recall, arguments: RecallArguments) -> Recalled:
+    """The tool: what was learned in situations like this one."""
+    situation = Situation(**arguments.model_dump(exclude={"most"}))
+    return memory.recall(situation, arguments.most)
+
+
+def key_of(item: Lesson) -> str:
+    """The words by which a lesson is found: the situation that triggers it, not all that it says."""
+    if isinstance(item, Pitfall):
+        return item.trigger
+    if isinstance(item, Fact):
+        return f"{item.subject} {item.statement}"
+    return f"{item.situation} {' '.join(step.tool for step in item.steps)}"
+
+
+def lesson_text(item: Lesson) -> str:
+    """A lesson for a reader."""
+    if isinstance(item, Pitfall):
+        return f"When {item.trigger}: {item.mistake}; {item.consequence}"
+    if isinstance(item, Fact):
+        until = f" until {item.valid_until}" if item.valid_until else ""
+        since = f" since {item.valid_from}" if item.valid_from else ""
+        return f"{item.subject}: {item.statement}{since}{until}"
+    return f"{item.situation}:\n{plan_text(item)}"
+
+
+def tokens(text: str) -> list[str]:
+    """Words in lower case, without punctuation and underscores."""
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
+    """``(n_documents,)`` relevance; 0 where no word is shared."""
+    if not documents:
+        return []
+    mean_length = sum(map(len, documents)) / len(documents) or 1.0
+    counts = [Counter(document) for document in documents]
+    found = [0.0] * len(documents)
+    for word in sorted(set(query)):
+        holders = sum(word in own for own in counts)
+        weight = log(1 + (len(documents) - holders + 0.5) / (holders + 0.5))
+        for place, own in enumerate(counts):
+            if own[word]:
+                length = 1 - B + B * len(documents[place]) / mean_length
+                found[place] += weight * own[word] * (K1 + 1) / (own[word] + K1 * length)
+    return found
+
+
+def _eligible(library: Library, situation: Situation) -> list[tuple[Digest, Lesson]]:
+    return [
+        (digest, item)
+        for digest, item in library.lessons()
+        if item.domain == situation.domain and not (isinstance(item, Fact) and not item.holds_at(situation.time_utc))
+    ]
+
+
+def _ranked(
+    library: Library, valid: Valid, found: Sequence[tuple[Digest, Lesson]], relevance: Sequence[float], most: int
+) -> Recalled:
+    disputed = {digest for pair in library.contradictions() for digest in pair}
+    entries = []
+    for place, ((digest, item), value) in enumerate(zip(found, relevance, strict=True)):
+        notes = [] if valid(digest) else ["unverified: what it rested on was displaced"]
+        if digest in disputed:
+            notes.append("contradicted by another fact")
+        weight = value * (item.confidence if isinstance(item, Fact) else 1.0) * DOUBTFUL_WEIGHT ** len(notes)
+        entries.append((weight, place, digest, item, "; ".join(notes)))
+    entries.sort(key=lambda entry: (-entry[0], -entry[1]))
+    return Recalled(
+        lessons=tuple(
+            Remembered(
+                kind=item.kind,
+                text=lesson_text(item),
+                evidence=item.evidence,
+                lesson=digest,
+                note=note,
+                relevance=weight,
+            )
+            for weight, _, digest, item, note in entries[:most]
+            if weight > 0
+        )
+    )

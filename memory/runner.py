@@ -1,0 +1,139 @@
+"""Runs the text of a tool in the sandbox that theories run in; see `theories.sandbox.program` for the other side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from language_models.errors import ToolError
+from memory.plan import Call
+from theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
+from theories.sandbox import wire
+from theories.sandbox.client import Level, Limits, Sandbox
+from theories.sandbox.process import Child, Zygote, bwrap_command
+from traces.digest import canonical_json
+
+LIMITS: Final = Limits(wall_seconds=20.0, cpu_seconds=10.0, memory_bytes=2**29, output_bytes=2**20)
+"""Of the program's own computing between two calls; what it calls has limits of its own."""
+MOST_CALLS: Final = 256
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a program."""
+
+    returned: Any
+    """What it returned; None where it failed."""
+    results: tuple[Any, ...]
+    """Of the calls that were answered, in their order."""
+    failure: str = ""
+    """Why it failed, in words."""
+    kind: str = ""
+    """``call``: a call could not be done, ``program``: its own code raised, ``limit``: it was stopped."""
+
+
+class ToolSandbox(Sandbox):
+    """A sandbox whose children run programs."""
+
+    def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True) -> None:
+        super().__init__(require=require, limits=limits, bwrap=bwrap)
+
+    def run(
+        self,
+        source: str,
+        arguments: Mapping[str, Any],
+        call: Call,
+        *,
+        allowed: Collection[str] = (),
+        compile_only: bool = False,
+    ) -> Ran:
+        """Run ``run(arguments, call)`` of a source in a process of its own.
+
+        Args:
+            source: Text of the program.
+            arguments: Plain values.
+            call: Does what the program asks; `ToolError` is told to the program.
+            allowed: Names that it may call.
+            compile_only: Only read the source, and find `run`.
+
+        Raises:
+            SandboxUnavailableError: This machine cannot run it as required.
+        """
+        results: list[Any] = []
+        with self._lock:
+            child = self._fork(self.limits)
+        try:
+            child.start_clock()
+            request = {"source": source, "arguments": dict(arguments), "compile_only": compile_only}
+            child.send(json.loads(canonical_json(request)), b"")
+            refused = ""
+            while True:
+                said, status = _read(child)
+                if status != wire.OK:
+                    kind = "call" if said.get("refused") is True else "program"
+                    line = said.get("line")
+                    where = f" at line {line}" if isinstance(line, int) else ""
+                    told = refused if kind == "call" else f"{said.get('type')}{where}: {said.get('message')}"
+                    return Ran(None, tuple(results), told[:2000], kind)
+                if "returned" in said:
+                    return Ran(said["returned"], tuple(results))
+                if len(results) == MOST_CALLS:
+                    return Ran(None, tuple(results), f"it made more than {MOST_CALLS} calls", "limit")
+                name, asked = said.get("call"), said.get("arguments")
+                if name not in allowed:
+                    return Ran(None, tuple(results), f"it called {str(name)[:80]!r}, which it may not", "program")
+                try:
+                    result = call(str(name), asked if isinstance(asked, dict) else {})
+                    results.append(result)
+                    answer: dict[str, Any] = {"result": result}
+                except ToolError as error:
+                    refused = str(error)
+                    answer = {"refused": refused}
+                child.start_clock()
+                child.send(answer, b"")
+        except (TheoryTimeoutError, TheoryResourceError) as error:
+            return Ran(None, tuple(results), str(error).replace("the theory", "the tool"), "limit")
+        finally:
+            child.close()
+
+    def _start(self) -> tuple[Zygote, Level]:
+        zygote: Zygote | None = None
+        outer: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
+        if self._bwrap:
+            try:
+                zygote, outer = _zygote(bwrap_command(self._bwrap)), ("bwrap", "userns", "netns", "pidns")
+            except SandboxUnavailableError as error:
+                notes = (f"bwrap: {error}",)
+        zygote = zygote or _zygote()
+        hello = zygote.hello
+        layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
+        return zygote, Level(layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes)
+
+
+def _zygote(prefix: Sequence[str] = ()) -> Zygote:
+    return Zygote(prefix, module="theories.sandbox.program")
+
+
+def _read(child: Child) -> tuple[dict[str, Any], int]:
+    """The next thing that the program says, never believed to be well formed."""
+    opening = bytearray(wire.HEADER.size)
+    child.read(opening)
+    magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)
+    if magic != wire.MAGIC or json_bytes > wire.MAX_JSON_BYTES or payload_bytes:
+        raise TheoryResourceError("the tool wrote what is no answer, or a very long one; return less.")
+    text = bytearray(json_bytes)
+    child.read(text)
+    try:
+        said = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise TheoryResourceError("the tool wrote what is no JSON.") from None
+    if not isinstance(said, dict):
+        raise TheoryResourceError("the tool wrote what is no answer.")
+    return said, status
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)

@@ -1,0 +1,197 @@
+"""The library is a fold over the traces; corrections can be undone, displaced judges reach what they justified."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.codifier import compile_plan
+from memory.draft import bundle_of
+from memory.errors import LibraryCorruptError, ToolUnavailableError
+from memory.item import Fact, PlanUsed, Superseded, SupersessionUndone, ToolValidated, ToolWithdrawn
+from memory.library import RECORDS, Library, Pitfall, library_from_bytes, load_library, rebuild
+from memory.recall import Embedded, Lexical, Nothing, Situation
+from memory.retirement import SHADOWS
+from traces.digest import digest_of
+from traces.record import body_of
+from traces.step import Trace
+
+JUDGE = digest_of("seat of a judge")
+DATA = digest_of("scores")
+
+
+def digest(record):
+    return digest_of([record.kind, body_of(record)])
+
+
+def fact(statement, *, subject="noise", since="", until="", evidence=DATA):
+    return Fact(
+        domain="risky", subject=subject, statement=statement, valid_from=since, valid_until=until, evidence=(evidence,)
+    )
+
+
+def library_of(*records):
+    library = Library()
+    for record in records:
+        library = library.with_record(digest(record), record)
+    return library
+
+
+def superseded(old, new):
+    return Superseded(old=digest(old), new=digest(new), reason="measured again")
+
+
+def test_a_corrected_fact_is_kept_and_not_recalled():
+    old, new = fact("it is 0.1"), fact("it is 0.2")
+    library = library_of(old, new, superseded(old, new))
+    assert [item for _, item in library.lessons()] == [new]
+    assert dict(library.all(Fact)) == {digest(old): old, digest(new): new}
+    assert library.contradictions() == []
+
+
+def test_undoing_a_correction_restores_what_is_recalled_byte_for_byte():
+    old, new = fact("it is 0.1"), fact("it is 0.2")
+    before = library_of(old)
+    link = superseded(old, new)
+    after = library_of(old, new, link, SupersessionUndone(link=digest(link), reason="the second was an error"))
+    situation = Situation(domain="risky", failed="noise")
+    shown = [Lexical(library).recall(situation).model_dump_json() for library in (before, after)]
+    assert shown[0] == shown[1]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=6, unique=True))
+def test_a_chain_of_corrections_never_loses_both_sides(statements):
+    facts = [fact(statement) for statement in statements]
+    links = [superseded(old, new) for old, new in pairwise(facts)]
+    assert [item for _, item in library_of(*facts, *links).lessons()] == [facts[-1]]
+
+
+def test_contradictory_facts_come_back_flagged_and_stale_ones_do_not_come_back():
+    old, new = fact("it is 0.1", until="2026-02"), fact("it is 0.2", since="2026-02")
+    assert library_of(old, new).contradictions() == []
+    recalled = Lexical(library_of(old, new)).recall(Situation(domain="risky", failed="noise", time_utc="2026-03-01"))
+    assert [item.lesson for item in recalled.lessons] == [digest(new)]
+    clash = library_of(fact("it is 0.1"), fact("it is 0.2"))
+    assert len(clash.contradictions()) == 1
+    assert all(
+        "contradicted" in item.note for item in Lexical(clash).recall(Situation(domain="risky", failed="noise")).lessons
+    )
+
+
+def test_a_displaced_judge_flags_lessons_and_takes_successes_away(study_of, shop):
+    plans = [study_of("one", "a", "b"), study_of("two", "c", "d")]
+    draft = compile_plan(bundle_of(plans, shop.VERBS))
+    validated = ToolValidated(draft=digest(draft), name=draft.name, passed=("all",))
+    uses = [
+        PlanUsed(
+            signature=draft.signature,
+            study=str(number),
+            tool=draft.name,
+            success=True,
+            shadow_matches=True,
+            evidence=(DATA,),
+            justified_by=(JUDGE,),
+        )
+        for number in range(SHADOWS)
+    ]
+    doubtful = fact("it is 0.1", evidence=JUDGE)
+    library = library_of(*plans, draft, validated, *uses, doubtful)
+    assert library.standing(draft.name).status == "active"
+    fallen = {digest(item) for item in (*uses, doubtful)}
+
+    def valid(name):
+        return name not in fallen
+
+    assert library.standing(draft.name, valid).n_uses == 0
+    assert library.standing(draft.name, valid).status == "probation"
+    assert draft.name in library.offers(shop.VERBS, valid)  # what validation proved needs no judge
+    assert library.doubtful(valid) == {digest(doubtful)}
+    (flagged,) = Lexical(library, valid).recall(Situation(domain="risky", failed="noise")).lessons
+    (plain,) = Lexical(library).recall(Situation(domain="risky", failed="noise")).lessons
+    assert "unverified" in flagged.note
+    assert flagged.relevance == pytest.approx(plain.relevance / 2)
+
+
+def test_a_tool_whose_dependency_changed_is_not_offered_until_it_is_validated_again(study_of, shop):
+    draft = compile_plan(bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS))
+    library = library_of(draft, ToolValidated(draft=digest(draft), name=draft.name, passed=("all",)))
+    verb = shop.VERBS["draw"]
+    verbs = {**shop.VERBS, "draw": type(verb)(**{**vars(verb), "version": 2})}
+    assert draft.name in library.offers(shop.VERBS)
+    assert library.changed_dependency(draft.name, verbs) == "draw"
+    assert library.offers(verbs) == {}
+
+
+def test_a_withdrawn_tool_is_kept_and_not_offered(study_of, shop):
+    draft = compile_plan(bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS))
+    library = library_of(
+        draft,
+        ToolValidated(draft=digest(draft), name=draft.name, passed=("all",)),
+        ToolWithdrawn(name=draft.name, reason="no longer wanted", until_validated=False),
+    )
+    assert library.offers(shop.VERBS) == {}
+    assert library.standing(draft.name).reason == "no longer wanted"
+    with pytest.raises(ToolUnavailableError, match="there is no learned tool"):
+        library.standing("nothing")
+
+
+def test_deleted_and_rebuilt_from_the_traces_it_is_the_same_byte_for_byte(tmp_path: Path, study_of):
+    kept = Library()
+    for number in range(2):
+        trace = Trace.create(tmp_path / str(number), seed=number, types=RECORDS)
+        with trace:
+            source = trace.artifacts.put_json(["data", number])
+            for record in (
+                study_of(f"study {number}", f"a{number}", "b").model_copy(update={"evidence": (source,)}),
+                fact(f"it is {number}", evidence=source),
+                Pitfall(domain="risky", trigger="level", mistake="add", consequence="lost", evidence=(source,)),
+            ):
+                done = trace.record(record, name="lesson", inputs=(source,), position={"kind": record.kind})
+                kept = kept.with_record(done.digest, record)
+    kept.save(tmp_path / "memory.library")
+    anew = Library()
+    for number in range(2):
+        with Trace.open(tmp_path / str(number), RECORDS, read_only=True) as trace:
+            anew = rebuild(trace.journal.events(), anew)
+    assert anew.to_bytes() == (tmp_path / "memory.library").read_bytes()
+    assert load_library(tmp_path / "memory.library") == anew
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda data: data[:-20], lambda data: data.replace(b"0.1", b"0.2"), lambda data: b""]
+)
+def test_a_corrupt_file_says_how_to_make_it_again(spoil):
+    data = library_of(fact("it is 0.1")).to_bytes()
+    assert library_from_bytes(data).to_bytes() == data
+    with pytest.raises(LibraryCorruptError, match="lakatos memory rebuild"):
+        library_from_bytes(spoil(data))
+
+
+def test_a_missing_file_is_an_empty_library(tmp_path):
+    assert load_library(tmp_path / "none") == Library()
+
+
+def test_rare_words_weigh_more_and_nothing_is_recalled_for_nothing_in_common():
+    common = [fact("about noise in choices", subject=f"level {number}") for number in range(4)]
+    rare = fact("about choices of the level", subject="saliency")
+    library = library_of(*common, rare)
+    first = Lexical(library).recall(Situation(domain="risky", failed="saliency of choices"), most=1).lessons[0]
+    assert first.lesson == digest(rare)
+    assert Lexical(library).recall(Situation(domain="risky", failed="xyz")).lessons == ()
+    assert Lexical(library).recall(Situation(domain="learning", failed="saliency")).lessons == ()
+    assert Nothing().recall(Situation(domain="risky", failed="saliency")).lessons == ()
+    assert len(Lexical(library).recall(Situation(domain="risky", failed="level choices"), most=3).lessons) == 3
+
+
+def test_embeddings_recall_what_is_near_without_a_shared_word():
+    near, far = fact("people err"), fact("screens are wide", subject="display")
+    meaning = {"noise people err": [1.0, 0.1], "display screens are wide": [0.0, 1.0]}
+
+    def embed(texts):
+        return [meaning.get(text, [1.0, 0.0]) for text in texts]
+
+    found = Embedded(library_of(near, far), embed).recall(Situation(domain="risky", failed="random choices"))
+    assert [item.lesson for item in found.lessons] == [digest(near)]
