@@ -4,8 +4,9 @@
 
 A tool of a fixed quality is used up to 60 times against a text plan that succeeds in 60%; one tool is good until its
 20th use, when what it depends on changes. Rules: so many failures in a row (naive), the posterior probability of being
-worse than the text at two levels, an e-process (a mixture martingale against the text's rate), and *ours*, the
-posterior at 0.95 with at least three uses, with the text's rate known and with it inferred from 30 uses. The *oracle*
+worse than the text at two levels, of which 0.95 is the published rule, an e-process (a mixture martingale against the
+text's rate), and *ours*, the posterior at `memory.retirement.CERTAIN` with at least three uses, with the text's rate
+known and with it inferred from 30 uses. The *oracle*
 retires a tool that is worse than the text before its first use, the one that breaks at its 21st. Regret is what was
 lost in successes against the oracle; after retirement the text is used.
 
@@ -95,6 +96,7 @@ def main() -> None:
             last = {
                 "2 failures in a row": in_a_row(outcomes, 2),
                 "3 failures in a row": in_a_row(outcomes, 3),
+                "posterior 0.95": posterior(outcomes, 0.95),
                 "posterior 0.99": posterior(outcomes, 0.99),
                 "e-process 10": e_process(outcomes),
                 "ours": ours(outcomes, Fallback(rate=TEXT)),

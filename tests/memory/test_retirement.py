@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import beta
 
 from memory.item import PlanUsed
-from memory.retirement import BREAKER, HALF_OPEN, Fallback, Standing, after, probability_below
+from memory.retirement import BREAKER, CERTAIN, HALF_OPEN, Fallback, Standing, after, probability_below
 from traces.digest import digest_of
 
 KNOWN = Fallback(rate=0.6)
@@ -27,7 +27,7 @@ def use(success, *, tool="tool", hard=False, failure="", shadow=None):
     )
 
 
-def course(quality, n_uses=60):
+def course(quality, n_uses=60, certain=CERTAIN):
     """Probability of retirement within ``n_uses`` and mean uses until then, or until the end."""
     alive, retired, uses = {ACTIVE: 1.0}, 0.0, 0.0
     outcomes = ((quality, use(True)), (1 - quality, use(False)))
@@ -35,7 +35,7 @@ def course(quality, n_uses=60):
         following = defaultdict(float)
         for standing, p in alive.items():
             for q, outcome in outcomes:
-                now = after(standing, outcome, KNOWN)
+                now = after(standing, outcome, KNOWN, certain)
                 if now.status == "retired":
                     retired += p * q
                     uses += p * q * number
@@ -48,9 +48,15 @@ def course(quality, n_uses=60):
 # Published simulations of the rule: 0.02 retired within 60 uses, mean 59.1; 0.98 and 14.9; all and 4.8.
 @pytest.mark.parametrize(("quality", "share", "uses"), [(0.78, 0.02, 59.1), (0.40, 0.98, 14.9), (0.18, 1.0, 4.8)])
 def test_share_retired_and_uses_until_then(quality, share, uses):
-    retired, mean_uses = course(quality)
+    retired, mean_uses = course(quality, certain=0.95)
     assert retired == pytest.approx(share, abs=0.01)
     assert mean_uses == pytest.approx(uses, abs=0.6)
+
+
+def test_the_level_is_the_lowest_that_seldom_retires_a_good_tool():
+    assert course(0.78)[0] <= 0.03 < course(0.78, certain=CERTAIN - 0.01)[0]
+    assert course(0.40)[1] <= 15
+    assert course(0.18)[1] <= 5
 
 
 def test_the_posterior_is_that_of_a_beta_distribution():
