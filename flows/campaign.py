@@ -12,11 +12,13 @@ from flows.collect import Waiting
 from flows.conclude import conclude, open_sealed
 from flows.config import CampaignConfig
 from flows.confirm import confirm
+from flows.consolidate import crystallise
 from flows.cycle import run_cycle
 from flows.engine import flow, task
 from flows.epoch import seat_judges
 from flows.interview import check_participant
 from flows.record import Concluded, FoldFinished
+from flows.remember import take_library
 from flows.revise import seed_pool
 from flows.roles import check_models
 from flows.run import Run, begin, create_run, has_run, open_run
@@ -49,6 +51,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     await check_participant(run)
     await seed_pool(run)
     await seat_judges(run)
+    await take_library(run)
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)
         write_head(run.folder)
@@ -68,6 +71,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     for fold in range(settings.validation.folds):
         await run_fold(run, fold)
     concluded = await conclude(run)
+    await crystallise(run)
     write_head(run.folder)
     run.progress.finish(concluded.record.text)
     return concluded

@@ -46,6 +46,7 @@ from experiments.task import Stimuli
 from experiments.variation import HasMoves
 from flows.errors import StudyError
 from flows.judge_config import JudgesConfig
+from flows.memory_config import MemoryConfig
 from flows.model_config import Budget, ModelSettings, RolesConfig, check_models, with_names
 from theories.errors import GrammarError, TheoryError
 from theories.families import FAMILIES
@@ -430,6 +431,7 @@ class CampaignConfig(_Section):
     budget: Budget = Budget()
     """The most that language models may take in the whole run."""
     judges: JudgesConfig = JudgesConfig()
+    memory: MemoryConfig = MemoryConfig()
 
     @field_validator("models", mode="before")
     @classmethod
@@ -439,6 +441,8 @@ class CampaignConfig(_Section):
     @model_validator(mode="after")
     def _models_exist(self) -> CampaignConfig:
         check_models(self.models, self.roles, self.budget)
+        if self.memory.embeddings:
+            _known("model", self.memory.embeddings, self.models)
         return self
 
     @model_serializer(mode="wrap")
@@ -546,7 +550,8 @@ class CampaignConfig(_Section):
             raise ValueError("sealed trials and folds need an archival source")
 
 
-_UNUSED = {name: CampaignConfig.model_fields[name].default for name in ("models", "roles", "budget", "judges")}
+_SECTIONS = ("models", "roles", "budget", "judges", "memory")
+_UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS}
 
 
 def _set(section: _Section, name: str) -> bool:

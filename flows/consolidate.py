@@ -1,14 +1,35 @@
-"""Stage: turn what went wrong into lessons."""
+"""Stage: turn what was done, and what went wrong, into lessons; and plans that recur into tools."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from experiments.task import Stimuli, identities
 from flows.engine import task
 from flows.epoch import lasting
+from flows.inquire import SOUND_OUT
+from flows.memory_record import InquiryMade, ToolTried
+from flows.remember import keep_library, led, library_in, recorded_calls, study_of, validity_in
 from flows.run import Run
 from judges.judge import VerdictResolved
-from memory.library import Pitfall, pitfall_from_overturned
+from language_models.errors import ToolError
+from language_models.tool_record import ToolCalled
+from memory.codifier import compile_plan
+from memory.consolidation import pitfall, plan_of_calls, prospects
+from memory.draft import ToolDraft, bundle_of
+from memory.errors import CodifierError, ToolRejectedError
+from memory.item import ToolRefused, ToolValidated, ToolWithdrawn
+from memory.library import Library, Pitfall, pitfall_from_overturned
+from memory.plan import Call, Plan, Step
+from memory.recurrence import Economy
+from memory.retirement import OFFERED
+from memory.tools import TOOLS
+from memory.validation import validate_tool
+from theories.grammar import Grammar
 from theories.score import is_tie, paired_difference
-from traces.step import Recorded
+from traces.digest import Digest, canonical_json
+from traces.step import Recorded, StepContext
 
 
 @task(name="consolidate")
@@ -39,3 +60,212 @@ async def consolidate(run: Run, cycle: int, settled: list[Recorded[VerdictResolv
         )
         learned.append(run.record(lesson, name="lesson", inputs=(*evidence, *sources), position={"cycle": cycle}))
     return learned
+
+
+@task(name="reflect")
+async def reflect(run: Run, cycle: int) -> None:
+    """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
+    domain, state = run.config.domain, run.state
+    for item in state.designs.values():
+        if item.record.cycle == cycle and not item.record.accepted:
+            names = ", ".join(state.name(name) for name in item.record.rivals)
+            asked = f"ask {item.record.n_participants} people {item.record.n_trials} trials to tell them apart"
+            _learn(run, cycle, pitfall(domain, f"design {names}", asked, item.record.reason, (item.digest,)))
+    location = next((item.record.location for item in state.diagnoses if item.record.cycle == cycle), "")
+    for checked in state.refused:
+        if checked.record.cycle == cycle and cycle:
+            change = checked.record.change or f"write {checked.record.name}"
+            trigger = f"{location}; revise"
+            _learn(run, cycle, pitfall(domain, trigger, change, checked.record.reason, (checked.digest,)))
+    for made in state.inquiries:
+        if made.record.cycle == cycle and (plan := plan_of(run, made)) is not None:
+            _learn(run, cycle, plan)
+
+
+def _learn(run: Run, cycle: int, lesson: Pitfall | Plan) -> None:
+    run.record(lesson, name="lesson", inputs=lesson.evidence, position={"cycle": cycle})
+
+
+def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
+    """The plan of an inquiry, read off its recorded calls, with what it brought; None where it was not finished."""
+    record = made.record
+    if not record.complete or record.plan is None:
+        return None
+    study = study_of(run.config.name, run.config.seed)
+    names = sorted(run.state.name(name) for name in run.state.pool)
+    situation = f"{'design' if record.name == SOUND_OUT else 'revise'}, {record.name}: {', '.join(names[:6])}"
+    paid = _paid(run, made)
+    calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in record.calls]
+    if not record.tool:
+        return plan_of_calls(run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS, paid)
+    steps = tuple(Step.model_validate(item) for item in run.trace.artifacts.get_json(record.plan))
+    return Plan(
+        domain=run.config.domain,
+        study=study,
+        situation=situation,
+        steps=steps,
+        evidence=record.calls,
+        justified_by=paid,
+    )
+
+
+def _paid(run: Run, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
+    """Records of what an inquiry brought: a design that asks its trials, a rival that has its mechanisms.
+
+    That a rival was let in is an opinion of the judges; where they have seats, the lesson rests on these.
+    """
+    record, state = made.record, run.state
+    if record.name == SOUND_OUT:
+        chosen = [
+            item
+            for item in state.designs.values()
+            if (item.record.cycle, item.record.number) == (record.cycle, record.number) and item.record.accepted
+        ]
+        proposed = {
+            key for item in state.proposals(record.cycle, record.number) for key in _asked(run, item.record.trials)
+        }
+        designs = [item for item in chosen if proposed & set(_trials_of(run, item.record.design))]
+        return tuple(item.digest for item in designs)
+    grammar: Grammar = run.family.grammar
+    before = {f"{slot}:{name}" for slot, names in (_leader(run, record.cycle) or {}).items() for name in names}
+    wanted = set(record.remedies) - before
+    rivals = [
+        item.digest
+        for name, item in state.pool.items()
+        if item.record.cycle == record.cycle and wanted & _mechanisms(run, name, grammar)
+    ]
+    seats = [seat.digest for _, seat in sorted(state.seats.items())] if rivals else []
+    return (*rivals, *seats)
+
+
+def _leader(run: Run, cycle: int) -> Mapping[str, Sequence[str]] | None:
+    diagnosed = [item.record.leader for item in run.state.diagnoses if item.record.cycle == cycle]
+    return run.theory(diagnosed[-1]).composition if diagnosed else None
+
+
+def _mechanisms(run: Run, theory: Digest, grammar: Grammar) -> set[str]:
+    literal = run.theory(theory).composition or {}
+    return {f"{slot}:{name}" for slot, names in literal.items() for name in names}
+
+
+def _asked(run: Run, artifact: Digest | None) -> Sequence[bytes]:
+    if artifact is None:
+        return ()
+    return identities(run.domain, Stimuli.from_json(run.trace.artifacts.get_json(artifact)))
+
+
+def _trials_of(run: Run, design: Digest) -> Sequence[bytes]:
+    return identities(run.domain, Stimuli.from_json(run.trace.artifacts.get_json(design)["stimuli"]))
+
+
+# --- across campaigns -----------------------------------------------------------------------------------------------
+
+LEAST_STUDIES = 3
+"""Two to make a tool from and one held out: values of one campaign mean nothing in another and cannot be crossed."""
+MOST_DRAFTS = 2
+"""In a campaign."""
+
+
+@task(name="crystallise")
+async def crystallise(run: Run) -> None:
+    """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
+    assert run.state.concluded is not None
+    led(run, run.state.concluded)
+    if run.config.memory.arm == "tools":
+        await make_tools(run)
+    if run.config.memory.shared:
+        keep_library(run.folder.parent)
+
+
+async def make_tools(run: Run) -> None:
+    """Draft and validate tools for the plans that the gate lets through; withdraw those whose dependencies changed."""
+    assert run.state.concluded is not None
+    library, valid = library_in(run), validity_in(run)
+    for name in library.drafts():
+        changed = library.changed_dependency(name, TOOLS, valid)
+        if changed and library.standing(name, valid).status in OFFERED:
+            reason = f"{changed}, which it calls, is not the version it was validated with"
+            gone = ToolWithdrawn(name=name, reason=reason, until_validated=True)
+            run.record(gone, name="withdraw", inputs=[run.state.concluded.digest], position={"tool": name})
+    library = library_in(run)
+    n_seen = len({plan.study for _, plan in library.all(Plan)})
+    found = prospects(library, economy_of(library), n_seen=n_seen, horizon=run.config.memory.horizon, valid=valid)
+    for item in [item for item in found if item.decision.build][:MOST_DRAFTS]:
+        plans = list({plan.study: plan for plan in library.plans_with(item.signature)}.values())
+        if len(plans) >= LEAST_STUDIES:
+            run.progress.note(f"a plan of {len(plans)} studies may become a tool: {item.decision.reason}")
+            await _make(run, library, plans, item.signature)
+
+
+def economy_of(library: Library) -> Callable[[Plan], Economy]:
+    """What a tool costs and saves, in calls that somebody has to decide on.
+
+    One use makes one call of as many as its plan has. It is written in one, and tried by running its plan twice.
+    """
+    n_validated, n_refused = len(library.all(ToolValidated)), len(library.all(ToolRefused))
+    p_ok = (1 + n_validated) / (2 + n_validated + n_refused)
+
+    def economy(plan: Plan) -> Economy:
+        return Economy(saving=len(plan.steps) - 1, build=1, validation=2, p_ok=p_ok)
+
+    return economy
+
+
+async def _make(run: Run, library: Library, plans: Sequence[Plan], signature: Digest) -> None:
+    assert run.state.concluded is not None
+    inputs, position = [run.state.concluded.digest], {"signature": signature}
+    *supporting, held_out = plans
+    known = recorded_calls(run.folder.parent, plans)
+    if any(digest not in known for plan in plans for digest in plan.evidence):
+        run.progress.note("it stays text: calls behind it are no longer in the traces beside this run")
+        return
+    try:
+        draft = compile_plan(bundle_of(supporting, TOOLS, sorted(library.drafts())))
+    except CodifierError as error:
+        refused = ToolRefused(signature=signature, rung="codifier", reason=str(error))
+        run.record(refused, name="refuse tool", inputs=inputs, position=position)
+        return
+    drafted = run.record(draft, name="draft tool", inputs=inputs, position=position)
+
+    def work(context: StepContext) -> ToolTried:
+        return tried(run, drafted, supporting, held_out, caller_of(known))
+
+    done = await run.step("try tool", work, returns=ToolTried, inputs=[drafted.digest], position=position)
+    settle_tool(run, done, signature)
+
+
+def tried(run: Run, drafted: Recorded[ToolDraft], supporting: Sequence[Plan], held_out: Plan, call: Call) -> ToolTried:
+    """What came of validation."""
+    studies = tuple(plan.study for plan in (*supporting, held_out))
+    found = ToolTried(draft=drafted.digest, name=drafted.record.name, passed=(), rung="", reason="", studies=studies)
+    try:
+        made = validate_tool(drafted.record, supporting, held_out, TOOLS, call, run.tool_sandbox)
+    except ToolRejectedError as error:
+        return found.model_copy(update={"rung": error.rung, "reason": str(error)})
+    return found.model_copy(update={"passed": made.passed})
+
+
+def settle_tool(run: Run, done: Recorded[ToolTried], signature: Digest) -> None:
+    """Offer what passed; remember what did not."""
+    record, inputs = done.record, [done.digest]
+    outcome: ToolValidated | ToolRefused
+    if record.passed:
+        outcome = ToolValidated(draft=record.draft, name=record.name, passed=record.passed)
+        run.progress.note(f"{record.name} is a tool from now on")
+    else:
+        outcome = ToolRefused(signature=signature, rung=record.rung, reason=record.reason)
+        run.progress.note(f"{record.name} was refused: {record.reason}")
+    run.record(outcome, name="settle tool", inputs=inputs)
+
+
+def caller_of(known: Mapping[Digest, tuple[str, Any, Any]]) -> Call:
+    """Answers calls as they were answered when they were recorded: what a draft is tried on is what was done."""
+    answers = {canonical_json([tool, arguments]): value for tool, arguments, value in known.values()}
+
+    def call(name: str, arguments: Mapping[str, Any]) -> Any:
+        key = canonical_json([name, dict(arguments)])
+        if key not in answers:
+            raise ToolError(f"no study made this call of {name}, so that nobody knows what it gives.")
+        return answers[key]
+
+    return call

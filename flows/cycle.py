@@ -7,9 +7,10 @@ import numpy as np
 from flows.arbitrate import arbitrate
 from flows.close import close_cycle
 from flows.collect import Asked, Waiting, collect, recruit, standing
-from flows.consolidate import consolidate
+from flows.consolidate import consolidate, reflect
 from flows.design import design
 from flows.engine import flow
+from flows.inquire import examine_leader, sound_out
 from flows.judge import judge
 from flows.preregister import preregister
 from flows.propose import propose
@@ -43,20 +44,24 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | Waiting:
         await score(run, cycle, list(run.state.theories))
         run.show_leaderboard()
     if not run.state.collected:
+        await reflect(run, cycle)
         return await close_cycle(run, cycle, stop)
     settled = await settle(run, cycle)
     await consolidate(run, cycle, settled)
     diagnosis = await arbitrate(run, cycle)
     if cycle < run.config.stop.cycles or run.config.participants.source == "archival":
+        examined = await examine_leader(run, cycle, diagnosis)
         proposed = await propose(run, cycle, diagnosis)
-        found = await revise(run, cycle, diagnosis, proposed)
+        found = await revise(run, cycle, diagnosis, proposed, examined)
         await judge(run, cycle, found)
         run.show_leaderboard()
+    await reflect(run, cycle)
     return await close_cycle(run, cycle, stop)
 
 
 async def ask(run: Run, cycle: int, number: int) -> Asked | None:
     """Choose an experiment, freeze what the rivals predict, and recruit; None where no design is worth its cost."""
+    await sound_out(run, cycle, number)
     await propose_trials(run, cycle, number)
     chosen = await design(run, cycle, number)
     if not chosen.record.accepted:

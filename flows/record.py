@@ -19,6 +19,7 @@ from experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
+from flows.memory_record import MEMORY_RECORDS
 from judges.anchor import Exposed
 from judges.critic import CriticAnswered
 from judges.decision import CandidateDecided
@@ -30,7 +31,8 @@ from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead
 from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from language_models.record import RECORDS as CALL_RECORDS
-from memory.library import Pitfall
+from language_models.tool_record import RECORDS as TOOL_RECORDS
+from memory.library import RECORDS as LESSON_RECORDS
 from theories.record import (
     Diagnosis,
     SearchFinished,
@@ -269,7 +271,6 @@ RECORD_TYPES: RecordTypes = {
         VerdictResolved,
         CriticAnswered,
         CandidateDecided,
-        Pitfall,
         DesignChosen,
         Preregistration,
         Recruited,
@@ -297,7 +298,7 @@ RECORD_TYPES: RecordTypes = {
         EpochRefilled,
         StrategyChosen,
     )
-} | {**CALL_RECORDS, **ROLE_RECORDS}
+} | {**CALL_RECORDS, **TOOL_RECORDS, **ROLE_RECORDS, **LESSON_RECORDS, **MEMORY_RECORDS}
 
 ACTS = frozenset(
     kind_of(record)

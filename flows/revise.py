@@ -10,6 +10,8 @@ from flows.config import OWN
 from flows.decide import refined
 from flows.engine import task
 from flows.epoch import lasting
+from flows.memory_record import InquiryMade
+from flows.remember import Advice
 from flows.run import Run
 from flows.strategy import choose_strategy, preferring
 from judges.record import StrategyChosen
@@ -35,26 +37,33 @@ KEPT = 4
 
 @task(name="revise")
 async def revise(
-    run: Run, cycle: int, diagnosis: Recorded[Diagnosis], proposed: Recorded[SuccessorsProposed] | None = None
+    run: Run,
+    cycle: int,
+    diagnosis: Recorded[Diagnosis],
+    proposed: Recorded[SuccessorsProposed] | None = None,
+    examined: Recorded[InquiryMade] | None = None,
 ) -> Recorded[SearchFinished]:
     """Search for better theories: by composing, from the loser and the leader on, and in the answers themselves.
 
-    What language models proposed joins what is found.
+    What language models proposed joins what is found; what the laboratory was asked about the leader, and what is
+    recalled of other studies, says what to try first.
     """
     settings = run.config.theories
     run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
-    lessons = run.state.library.recall(run.config.domain, diagnosis.record.location)
+    advice = Advice(run, cycle, diagnosis.record)
+    remedies = (*diagnosis.record.remedies, *(examined.record.remedies if examined else ()), *advice.remedies)
     strategy = await choose_strategy(run, cycle)
     brief = Brief(
-        starts=_starts(run, diagnosis.record),
-        remedies=diagnosis.record.remedies,
-        warnings=tuple(lesson.mistake.split("; ")[-1] for lesson in lessons),
+        starts=(*_starts(run, diagnosis.record), *advice.starts),
+        remedies=tuple(dict.fromkeys(remedies)),
+        warnings=advice.warnings,
         n_candidates=settings.candidates,
         n_successors=settings.successors,
     )
     trials = [run.trials(name) for name in run.state.collected]
     inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
-    inputs += [digest for digest, _ in run.state.library.pitfalls]
+    inputs += advice.inputs
+    inputs += [examined.digest] if examined else []
     inputs += [item.digest for item in run.state.searches[-1:]]
     for item in refined(run.state, cycle - 1):
         inputs += lasting(run, item.record.candidate, cycle - 1, [item.digest])

@@ -25,6 +25,8 @@ from flows.roles import Roles
 from flows.source import make_source
 from flows.state import RunState, advance
 from judges.epoch import JudgeEpoch
+from memory.library import Library
+from memory.runner import ToolSandbox
 from theories.families import FAMILIES
 from theories.families.family import Family
 from theories.laboratory import Laboratory
@@ -75,6 +77,8 @@ class Run:
         self._hidden = hidden
         self._theories: dict[Digest, Theory] = {}
         self._trials: dict[Digest, Trials] = {}
+        self.libraries: dict[Digest, Library] = {}
+        """Read already, by artifact."""
 
     async def step(
         self,
@@ -136,6 +140,11 @@ class Run:
         """The study's language models."""
         return Roles(self)
 
+    @cached_property
+    def tool_sandbox(self) -> ToolSandbox:
+        """Where learned tools run."""
+        return ToolSandbox()
+
     @property
     def hidden(self) -> Theory | None:
         """The rule that simulated people follow; for the verdict only, never handed to an advocate."""
@@ -158,6 +167,8 @@ class Run:
     def close(self) -> None:
         """End the sandboxes and let others write the journal."""
         self.laboratory.close()
+        if "tool_sandbox" in vars(self):
+            self.tool_sandbox.close()
         self.trace.close()
 
     def __enter__(self) -> Self:

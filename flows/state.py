@@ -21,6 +21,7 @@ from experiments.record import (
     TrialsCollected,
 )
 from flows.config import CampaignConfig
+from flows.memory_record import InquiryMade, LessonsRecalled, LibraryTaken
 from flows.record import (
     CampaignStarted,
     Concluded,
@@ -43,7 +44,8 @@ from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead
 from judges.transition import Epoch, EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from judges.transition import advance as advance_epoch
-from memory.library import Library, Pitfall
+from memory.library import RECORDS as LESSON_RECORDS
+from memory.library import Library
 from theories.record import (
     Diagnosis,
     SearchFinished,
@@ -133,6 +135,13 @@ class RunState:
     strategies: tuple[Recorded[StrategyChosen], ...] = ()
     """In the order of cycles."""
     library: Library = field(default_factory=Library)
+    """What was learned in this campaign."""
+    taken: Recorded[LibraryTaken] | None = None
+    """What others had learned before."""
+    recalled: tuple[Recorded[LessonsRecalled], ...] = ()
+    inquiries: tuple[Recorded[InquiryMade], ...] = ()
+    displaced: frozenset[Digest] = frozenset()
+    """Seats of judges that lost them: what they justified is doubted."""
     cycles: tuple[Recorded[CycleClosed], ...] = ()
     sealed: Recorded[SealedOpened] | None = None
     truth: Recorded[TruthCompared] | None = None
@@ -283,8 +292,12 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, judging=advance_epoch(state.judging, record), refilled=(*state.refilled, item))
         case StrategyChosen():
             return replace(state, strategies=(*state.strategies, item))
-        case Pitfall():
-            return replace(state, library=state.library.with_pitfall(item.digest, record))
+        case LibraryTaken():
+            return replace(state, taken=item)
+        case LessonsRecalled():
+            return replace(state, recalled=(*state.recalled, item))
+        case InquiryMade():
+            return replace(state, inquiries=(*state.inquiries, item))
         case CycleClosed():
             return replace(state, cycles=(*state.cycles, item))
         case SealedOpened():
@@ -306,8 +319,13 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, sensitivity=item)
         case Concluded():
             return replace(state, concluded=item)
+        case _ if type(record) in _LESSONS:
+            return replace(state, library=state.library.with_record(item.digest, record))
         case _:
             return state
+
+
+_LESSONS = frozenset(LESSON_RECORDS.values())
 
 
 def _begun(slots: Mapping[str, Digest], state: RunState) -> Epoch:
@@ -319,4 +337,5 @@ def _begun(slots: Mapping[str, Digest], state: RunState) -> Epoch:
 def _without_displaced(state: RunState, committed: EpochCommitted) -> RunState:
     """Verdicts rest on the whole panel, so that a displaced judge takes all of them, and what followed, with it."""
     kept = {digest: item for digest, item in state.measured.items() if item.record.seat not in committed.erases}
-    return replace(state, measured=kept, verdicts={}, resolved={}, decided={})
+    displaced = state.displaced | frozenset(committed.erases)
+    return replace(state, measured=kept, verdicts={}, resolved={}, decided={}, displaced=displaced)

@@ -79,11 +79,27 @@ def always(digest: Digest) -> bool:
     return True
 
 
+def holds(digest: Digest, item: Record, valid: Valid) -> bool:
+    """Whether an entry still counts: its own record holds, and so does what justified it."""
+    return valid(digest) and all(map(valid, getattr(item, "justified_by", ())))
+
+
 @dataclass(frozen=True)
 class Library:
     """All lessons and tools, in the order in which they were learned."""
 
     entries: tuple[tuple[Digest, Record], ...] = ()
+    doubted: frozenset[Digest] = frozenset()
+    """Entries that do not count in the trace that they come from."""
+
+    def counting(self, valid: Valid = always) -> Valid:
+        """Which records count, with what is doubted where they come from."""
+        return lambda digest: digest not in self.doubted and valid(digest)
+
+    def joined(self, other: Library) -> Library:
+        """With all entries of another library after its own."""
+        entries = dict(self.entries) | {digest: item for digest, item in other.entries if digest not in self._known}
+        return Library(tuple(entries.items()), self.doubted | other.doubted)
 
     @cached_property
     def _known(self) -> frozenset[Digest]:
@@ -91,7 +107,9 @@ class Library:
 
     def with_record(self, digest: Digest, record: Record) -> Library:
         """The library after one more record; one that is known already is not repeated."""
-        return self if digest in self._known else Library((*self.entries, (digest, record)))
+        if digest in self._known:
+            return self
+        return Library((*self.entries, (digest, record)), self.doubted)
 
     def with_pitfall(self, digest: Digest, pitfall: Pitfall) -> Library:
         """`with_record` of a pitfall."""
@@ -148,7 +166,10 @@ class Library:
 
     def recurrences(self, valid: Valid = always) -> dict[Digest, Recurrence]:
         """How often each plan that counts recurs."""
-        return recurrences(item for digest, item in self.lessons() if isinstance(item, Plan) and valid(digest))
+        counts = self.counting(valid)
+        return recurrences(
+            item for digest, item in self.lessons() if isinstance(item, Plan) and holds(digest, item, counts)
+        )
 
     def plans_with(self, signature: Digest) -> list[Plan]:
         """Plans that count, of one signature."""
@@ -183,14 +204,16 @@ class Library:
                 f"there is no learned tool {name[:80]!r}; there are: {', '.join(drafts) or 'none'}."
             )
         _, draft = drafts[name]
-        standing, fallback = Standing(), Fallback()
+        standing, fallback, counts = Standing(), Fallback(), self.counting(valid)
         for digest, item in self.entries:
             if isinstance(item, ToolValidated) and item.name == name:
                 standing = Standing()
             elif isinstance(item, ToolWithdrawn) and item.name == name:
                 status: Literal["suspended", "retired"] = "suspended" if item.until_validated else "retired"
                 standing = replace(standing, status=status, reason=item.reason)
-            elif isinstance(item, PlanUsed) and item.signature == draft.signature and valid(digest):
+            elif isinstance(item, PlanUsed) and item.signature == draft.signature:
+                if not holds(digest, item, counts):
+                    continue
                 if item.tool in ("", name):
                     standing = after(standing, item, fallback)
                 if not item.tool and item.failure != "outage":
@@ -223,12 +246,13 @@ class Library:
 
     def doubtful(self, valid: Valid) -> frozenset[Digest]:
         """Lessons that count and whose evidence no longer holds."""
-        return frozenset(digest for digest, _ in self.lessons() if not valid(digest))
+        counts = self.counting(valid)
+        return frozenset(digest for digest, item in self.lessons() if not holds(digest, item, counts))
 
     def to_bytes(self) -> bytes:
         """The library as a file: its digest on the first line, then canonical JSON."""
         entries = [[digest, kind_of(type(item)), body_of(item)] for digest, item in self.entries]
-        body = canonical_json({"version": LIBRARY_VERSION, "entries": entries})
+        body = canonical_json({"version": LIBRARY_VERSION, "entries": entries, "doubted": sorted(self.doubted)})
         return f"{digest_bytes(body)}\n".encode() + body + b"\n"
 
     def save(self, path: Path) -> None:
@@ -256,7 +280,8 @@ def library_from_bytes(data: bytes, where: str = "the library") -> Library:
                 f"{where} has version {value['version']} and this laboratory reads {LIBRARY_VERSION}; run `lakatos "
                 "memory rebuild`."
             )
-        return Library(tuple((digest, parse_record(kind, item, RECORDS)) for digest, kind, item in value["entries"]))
+        entries = tuple((digest, parse_record(kind, item, RECORDS)) for digest, kind, item in value["entries"])
+        return Library(entries, frozenset(value["doubted"]))
     except (ValueError, KeyError, TypeError, RecordError) as error:
         raise LibraryCorruptError(f"{where} cannot be read: {error}. Run `lakatos memory rebuild`.") from None
 
@@ -275,17 +300,19 @@ def load_library(path: Path) -> Library:
         raise LibraryCorruptError(f"cannot read {path}: {error.strerror}. Check the disk, or rebuild it.") from None
 
 
-def rebuild(events: Iterable[Event], library: Library = Library()) -> Library:
-    """The library after the events of one more trace.
+def rebuild(events: Iterable[Event], library: Library = Library(), valid: Valid = always) -> Library:
+    """The library after the events of one more trace, of which ``valid`` says what holds.
 
     Traces are given one after the other in the order in which their campaigns began; then the same traces make the
     same library, byte for byte.
     """
-    found = dict(library.entries)
+    found, doubted = dict(library.entries), set(library.doubted)
     for event in events:
         if event.kind in RECORDS and event.record_digest not in found:
-            found[event.record_digest] = parse_record(event.kind, event.body, RECORDS)
-    return Library(tuple(found.items()))
+            item = found[event.record_digest] = parse_record(event.kind, event.body, RECORDS)
+            if not holds(event.record_digest, item, valid):
+                doubted.add(event.record_digest)
+    return Library(tuple(found.items()), frozenset(doubted))
 
 
 def words(text: str) -> set[str]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from memory.item import Fact
-from memory.library import Library, Pitfall, Valid, always
+from memory.library import Library, Pitfall, Valid, always, holds
 from memory.plan import Plan, plan_text
 from traces.digest import Digest
 
@@ -108,10 +108,12 @@ class Lexical:
 
     library: Library
     valid: Valid = always
+    kinds: tuple[str, ...] = ()
+    """Of lessons; all where none is named."""
 
     def recall(self, situation: Situation, most: int = MOST) -> Recalled:
         """The lessons of the domain that hold now, by BM25; those that share no word are left out."""
-        found = _eligible(self.library, situation)
+        found = _eligible(self.library, situation, self.kinds)
         relevance = bm25(tokens(situation.text), [tokens(key_of(item)) for _, item in found])
         return _ranked(self.library, self.valid, found, relevance, most)
 
@@ -124,10 +126,12 @@ class Embedded:
     embed: Callable[[Sequence[str]], NDArray[np.float64]]
     """``(n_texts, n_dimensions)`` of texts."""
     valid: Valid = always
+    kinds: tuple[str, ...] = ()
+    """As of `Lexical`."""
 
     def recall(self, situation: Situation, most: int = MOST) -> Recalled:
         """The lessons of the domain that hold now, nearest first."""
-        found = _eligible(self.library, situation)
+        found = _eligible(self.library, situation, self.kinds)
         if not found:
             return Recalled(lessons=())
         vectors = np.asarray(self.embed([situation.text, *(key_of(item) for _, item in found)]), dtype=np.float64)
@@ -184,11 +188,13 @@ def bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float
     return found
 
 
-def _eligible(library: Library, situation: Situation) -> list[tuple[Digest, Lesson]]:
+def _eligible(library: Library, situation: Situation, kinds: Sequence[str] = ()) -> list[tuple[Digest, Lesson]]:
     return [
         (digest, item)
         for digest, item in library.lessons()
-        if item.domain == situation.domain and not (isinstance(item, Fact) and not item.holds_at(situation.time_utc))
+        if item.domain == situation.domain
+        and (not kinds or item.kind in kinds)
+        and not (isinstance(item, Fact) and not item.holds_at(situation.time_utc))
     ]
 
 
@@ -196,9 +202,10 @@ def _ranked(
     library: Library, valid: Valid, found: Sequence[tuple[Digest, Lesson]], relevance: Sequence[float], most: int
 ) -> Recalled:
     disputed = {digest for pair in library.contradictions() for digest in pair}
+    counts = library.counting(valid)
     entries = []
     for place, ((digest, item), value) in enumerate(zip(found, relevance, strict=True)):
-        notes = [] if valid(digest) else ["unverified: what it rested on was displaced"]
+        notes = [] if holds(digest, item, counts) else ["unverified: what it rested on was displaced"]
         if digest in disputed:
             notes.append("contradicted by another fact")
         weight = value * (item.confidence if isinstance(item, Fact) else 1.0) * DOUBTFUL_WEIGHT ** len(notes)

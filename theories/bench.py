@@ -29,6 +29,7 @@ from theories.diagnosis import Predictions, Residuals
 from theories.diagnosis.case_file import Examination, examine
 from theories.diagnosis.rule import words
 from theories.errors import BenchError
+from theories.grammar import Grammar
 from theories.laboratory import Laboratory
 from theories.score import average, is_tie, learn_population, log_predictive, mean_over_units, paired_difference
 from theories.theory import Theory
@@ -79,6 +80,8 @@ class Bench:
     seed: int = 0
     n_draws: int = 256
     """Of each theory's population; a power of two."""
+    grammar: Grammar | None = None
+    """Names the mechanisms that answer a misfit; without it none is named."""
 
     @property
     def domain(self) -> Domain:
@@ -416,6 +419,8 @@ class Misfit(Result):
     """Nats, all answers together, that a correction would be worth."""
     q: float
     """Adjusted for all checks that were made."""
+    remedies: tuple[str, ...] = ()
+    """``slot:mechanism`` of the grammar that answer it."""
 
 
 class Misfits(Result):
@@ -477,6 +482,13 @@ def _examined(bench: Bench, arguments: ExamineArguments) -> Examination:
     residuals = [Residuals(bench.domain.features(item.stimuli), ()) for item in trials]
     rng = bench.rng("examine", theory=theory.digest, trials=[item.digest for item in trials])
     return examine(predictions, [], residuals, rng, n_replicas=arguments.n_replicas)
+
+
+def _remedies(bench: Bench, features: Sequence[str]) -> tuple[str, ...]:
+    if bench.grammar is None:
+        return ()
+    found = [item for feature in features for item in bench.grammar.mechanisms_answering(feature)]
+    return tuple(dict.fromkeys(f"{item.slot}:{item.name}" for item in found))
 
 
 def _distinct(bench: Bench, names: Sequence[str]) -> list[Theory]:

@@ -1,0 +1,349 @@
+"""What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
+
+Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there and of
+the desk, a trace of its own for what a person decides about tools. It can be deleted and rebuilt, byte for byte. A
+campaign that shares it takes it once, when it begins, into its own trace, so that a resumed run recalls what it
+recalled the first time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.memory_record import LessonsRecalled, LibraryTaken
+from flows.record import ACTS, RECORD_TYPES, Concluded
+from language_models.tool import Tool
+from memory.draft import ToolDraft
+from memory.errors import LibraryCorruptError
+from memory.item import Fact
+from memory.library import Library, Valid, library_from_bytes, load_library, rebuild
+from memory.plan import Plan
+from memory.recall import Lexical, Nothing, Recall, Recalled, Situation
+from memory.retirement import Standing
+from memory.runner import ToolSandbox
+from memory.tools import TOOLS, tools_on
+from memory.use import Invoke, LearnedTool
+from theories.advocate import Start
+from theories.bench import Bench
+from theories.errors import GrammarError
+from theories.grammar import composition_of
+from theories.record import Diagnosis
+from theories.theory import Theory
+from traces.digest import Digest
+from traces.errors import ArtifactError, TraceError
+from traces.journal import INTENT, Event
+from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
+from traces.validity import Validity
+
+if TYPE_CHECKING:
+    from flows.run import Run
+
+MEMORY_FOLDER = ".memory"
+LIBRARY_FILE = "library.json"
+DESK = "desk"
+"""Trace of what people decided about learned tools, and of the calls they made themselves."""
+BENCH_DRAWS = 256
+LED = "composition that led"
+"""Subject of the fact that a campaign leaves behind about its winner."""
+MOST_STARTS = 3
+"""Compositions that led elsewhere and are tried outright."""
+MOST_REMEDIES = 4
+SEEN_TWICE = 2
+
+
+# --- across campaigns -----------------------------------------------------------------------------------------------
+
+
+def library_path(runs: Path) -> Path:
+    """Where the library of a folder of runs is kept."""
+    return runs / MEMORY_FOLDER / LIBRARY_FILE
+
+
+def desk_path(runs: Path) -> Path:
+    """Where the desk's trace of a folder of runs is."""
+    return runs / MEMORY_FOLDER / DESK
+
+
+def traces_in(runs: Path) -> Iterator[tuple[Path, list[Event]]]:
+    """Folders and events of all runs of a folder in the order in which they began, then of the desk.
+
+    A run that cannot be read is passed over: `lakatos audit` says what is wrong with it.
+    """
+    found = [(path.parent, _events(path.parent)) for path in runs.glob(f"*/{JOURNAL_FILE}")]
+    there = [(folder, events) for folder, events in found if events]
+    yield from sorted(there, key=lambda item: (item[1][0].time_utc, item[0].name))
+    if events := _events(desk_path(runs)):
+        yield desk_path(runs), events
+
+
+def _events(folder: Path) -> list[Event]:
+    if not (folder / JOURNAL_FILE).exists():
+        return []
+    try:
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            return [event for event in trace.journal.events() if event.kind != INTENT]
+    except TraceError:
+        return []
+
+
+def rebuild_library(runs: Path) -> Library:
+    """What the runs of a folder have learned, from their traces alone; the same traces make the same library."""
+    library = Library()
+    for _, events in traces_in(runs):
+        library = rebuild(events, library, Validity(events, roots=_anything, acts=ACTS).valid)
+    return library
+
+
+def _anything(digest: Digest) -> bool:
+    """Whatever no record has is an artifact or a declared root, whether or not it is still there."""
+    return True
+
+
+def keep_library(runs: Path) -> Library:
+    """Rebuild the library of a folder and write it."""
+    library = rebuild_library(runs)
+    library_path(runs).parent.mkdir(exist_ok=True)
+    library.save(library_path(runs))
+    return library
+
+
+def shared_library(runs: Path) -> Library:
+    """The library of a folder, from its file, or from the traces where there is no file.
+
+    Raises:
+        LibraryCorruptError: The file cannot be read.
+    """
+    return load_library(library_path(runs)) if library_path(runs).exists() else rebuild_library(runs)
+
+
+def study_of(name: str, seed: int) -> str:
+    """Name of a study in what it leaves behind: run again with the same seed it is the same study."""
+    return f"{name}, seed {seed}"
+
+
+def recorded_calls(runs: Path, plans: Sequence[Plan]) -> dict[Digest, tuple[str, Any, Any]]:
+    """Tool, arguments and value of the recorded calls behind plans, by record, wherever a trace still holds them."""
+    wanted = {digest for plan in plans for digest in plan.evidence}
+    found: dict[Digest, tuple[str, Any, Any]] = {}
+    for folder, events in traces_in(runs):
+        own = [event for event in events if event.record_digest in wanted and event.body.get("outcome") == "returned"]
+        if not own:
+            continue
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            for event in own:
+                try:
+                    arguments, value = (trace.artifacts.get_json(event.body[name]) for name in ("arguments", "value"))
+                except ArtifactError:  # erased, as somebody withdrew
+                    continue
+                found[event.record_digest] = (event.body["tool"], arguments, value)
+    return found
+
+
+# --- in a campaign --------------------------------------------------------------------------------------------------
+
+
+async def take_library(run: Run) -> None:
+    """Take what the other runs of the folder have learned, once; nothing where the study does not share."""
+    if not run.config.memory.shared:
+        return
+
+    def work(context: StepContext) -> LibraryTaken:
+        problem = ""
+        try:
+            library = shared_library(run.folder.parent)
+        except LibraryCorruptError as error:
+            library, problem = Library(), str(error)
+        studies = {item.study for _, item in library.all(Plan)}
+        return LibraryTaken(
+            library=context.artifacts.put(library.to_bytes()),
+            n_lessons=len(library.lessons()),
+            n_tools=len(library.drafts()),
+            n_studies=len(studies),
+            problem=problem,
+        )
+
+    assert run.state.started is not None
+    taken = await run.step("take library", work, returns=LibraryTaken, inputs=[run.state.started.digest])
+    if taken.record.problem:
+        run.progress.note(taken.record.problem)
+
+
+def library_in(run: Run) -> Library:
+    """All that a campaign may recall: what it took, and what it has learned itself."""
+    if run.config.memory.arm == "none":
+        return Library()
+    taken = run.state.taken
+    if taken is None:
+        return run.state.library
+    return taken_library(run, taken.record.library).joined(run.state.library)
+
+
+def taken_library(run: Run, artifact: Digest) -> Library:
+    """The library that a campaign took when it began."""
+    if artifact not in run.libraries:
+        run.libraries[artifact] = library_from_bytes(run.trace.artifacts.get(artifact))
+    return run.libraries[artifact]
+
+
+def validity_in(run: Run) -> Valid:
+    """Which records count: all but the seats of judges that were displaced."""
+    displaced = run.state.displaced
+    return lambda digest: digest not in displaced
+
+
+def cited(run: Run, *kinds: type) -> list[Digest]:
+    """Records of a campaign's memory that a step which recalls is derived from."""
+    own = [digest for digest, item in run.state.library.entries if not kinds or isinstance(item, kinds)]
+    return own + ([run.state.taken.digest] if run.state.taken else [])
+
+
+def recall_in(run: Run, *kinds: str) -> Recall:
+    """How a campaign recalls: not at all, or by shared words."""
+    if run.config.memory.arm == "none":
+        return Nothing()
+    return Lexical(library_in(run), validity_in(run), kinds)
+
+
+def note_recalled(run: Run, cycle: int, situation: Situation, found: Recalled) -> Recorded[LessonsRecalled] | None:
+    """Write down what came back; nothing where nothing did."""
+    if not found.lessons:
+        return None
+    record = LessonsRecalled(
+        cycle=cycle,
+        stage=situation.stage,
+        situation=situation.text.strip(),
+        lessons=tuple(item.lesson for item in found.lessons),
+        texts=tuple(item.text for item in found.lessons),
+        notes=tuple(item.note for item in found.lessons),
+    )
+    return run.record(record, name="recall", inputs=cited(run), position={"cycle": cycle, "stage": situation.stage})
+
+
+def starts_of(recalled: Sequence[Fact], run: Run, known: set[object]) -> tuple[Start, ...]:
+    """Compositions that led in earlier campaigns of the domain, those that led in most of them first.
+
+    Args:
+        recalled: Facts about them, the most relevant first.
+        run: The campaign, whose grammar reads them.
+        known: Keys of compositions that are tried anyway.
+    """
+    found: dict[object, tuple[int, Start]] = {}
+    for fact in recalled:
+        try:
+            composition = composition_of(mechanisms_in(fact.statement), {})
+            run.family.grammar.used(composition)
+        except GrammarError:  # of another version of the grammar
+            continue
+        if composition.key in known:
+            continue
+        times, start = found.get(composition.key, (0, Start(None, composition, f"{LED} before")))
+        found[composition.key] = (times + 1, start)
+    ranked = sorted(found.values(), key=lambda item: -item[0])
+    return tuple(start for _, start in ranked[:MOST_STARTS])
+
+
+def remedies_of(recalled: Sequence[Fact], have: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Mechanisms that leaders of earlier campaigns had in common and a composition lacks, the commonest first."""
+    counts = Counter(
+        f"{slot}:{name}" for fact in recalled for slot, names in mechanisms_in(fact.statement).items() for name in names
+    )
+    own = {f"{slot}:{name}" for slot, names in have.items() for name in names}
+    common = [name for name, count in counts.most_common() if count >= SEEN_TWICE and name not in own]
+    return tuple(common[:MOST_REMEDIES])
+
+
+def composition_text(literal: Mapping[str, Sequence[str]]) -> str:
+    """A composition in the words of remedies: ``slot:mechanism``."""
+    return ", ".join(f"{slot}:{name}" for slot, names in literal.items() for name in names)
+
+
+def mechanisms_in(text: str) -> dict[str, tuple[str, ...]]:
+    """Inverse of `composition_text`."""
+    found: dict[str, list[str]] = {}
+    for part in text.split(", "):
+        slot, _, name = part.partition(":")
+        if name:
+            found.setdefault(slot, []).append(name)
+    return {slot: tuple(names) for slot, names in found.items()}
+
+
+class Advice:
+    """What memory says to whoever revises."""
+
+    def __init__(self, run: Run, cycle: int, diagnosis: Diagnosis) -> None:
+        """Recall pitfalls like this diagnosis, and what led before."""
+        self.warnings: tuple[str, ...] = ()
+        self.starts: tuple[Start, ...] = ()
+        self.remedies: tuple[str, ...] = ()
+        self.inputs: list[Digest] = []
+        if run.config.memory.arm == "none":
+            return
+        library = library_in(run)
+        pitfalls = library.recall(run.config.domain, diagnosis.location)
+        self.warnings = tuple(item.mistake.split("; ")[-1] for item in pitfalls)
+        names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
+        failed = f"{diagnosis.location}; {LED}"
+        situation = Situation(domain=run.config.domain, stage="revise", rivals=names, failed=failed)
+        back = recall_in(run, "fact").recall(situation, 3 * MOST_STARTS)
+        note = note_recalled(run, cycle, situation, back)
+        self.inputs = [*cited(run), *([note.digest] if note else [])]
+        entries = dict(library.entries)
+        facts = [item for lesson in back.lessons if isinstance(item := entries[lesson.lesson], Fact)]
+        facts = [item for item in facts if item.subject.startswith(LED)]
+        leader = run.theory(diagnosis.leader).composition or {}
+        self.starts = starts_of(facts, run, {composition_of(leader, {}).key} if leader else set())
+        self.remedies = remedies_of(facts, leader)
+
+
+def led(run: Run, concluded: Recorded[Concluded]) -> Recorded[Fact] | None:
+    """The fact that a campaign leaves behind: which composition led, and whether it holds."""
+    theory: Theory = run.theory(concluded.record.leader)
+    if theory.composition is None:
+        return None
+    study = study_of(run.config.name, run.config.seed)
+    fact = Fact(
+        domain=run.config.domain,
+        subject=f"{LED} in {study}",
+        statement=composition_text(theory.composition),
+        confidence=1.0 if concluded.record.holds else 0.5,
+        evidence=(run.state.theories[concluded.record.leader].digest, concluded.digest),
+        justified_by=(concluded.digest,),
+    )
+    return run.record(fact, name="fact", inputs=list(fact.evidence))
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def bench_of(run: Run) -> Bench:
+    """What the laboratory's tools work on in a campaign: its theories and the answers so far, never what is sealed."""
+    return Bench(
+        run.laboratory,
+        {digest: run.theory(digest) for digest in run.state.theories},
+        {name: run.trials(name) for name in run.state.collected},
+        run.trace.artifacts,
+        run.config.space,
+        run.config.seed,
+        min(run.config.theories.draws, BENCH_DRAWS),
+        run.family.grammar,
+    )
+
+
+def offers_in(run: Run) -> dict[str, tuple[ToolDraft, Standing]]:
+    """Learned tools on offer in a campaign, with their record of success."""
+    return library_in(run).offers(TOOLS, validity_in(run)) if run.config.memory.arm == "tools" else {}
+
+
+def table_of(run: Run, invoke: Invoke, sandbox: ToolSandbox) -> tuple[Tool, ...]:
+    """The whole table for a role: the laboratory's verbs on the campaign, and the learned tools on offer.
+
+    Args:
+        run: The campaign.
+        invoke: Makes one call of a verb as a step of the trace; what a learned tool calls goes through it.
+        sandbox: Where learned tools run.
+    """
+    learned = [LearnedTool(draft, standing, invoke, sandbox) for draft, standing in offers_in(run).values()]
+    return (*tools_on(bench_of(run), recall_in(run)), *learned)
