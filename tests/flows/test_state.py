@@ -22,6 +22,7 @@ from experiments.record import (
     TrialsCollected,
 )
 from flows.config import parse_study
+from flows.memory_record import InquiryMade, LessonsRecalled, LibraryTaken, ToolTried
 from flows.record import (
     RECORD_TYPES,
     CampaignStarted,
@@ -54,6 +55,8 @@ from judges.transition import (
     refill,
 )
 from language_models.record import LanguageModelCalled
+from language_models.tool_record import ToolCalled
+from memory.library import RECORDS as LESSON_RECORDS
 from memory.library import Pitfall
 from theories.record import (
     ENGINE,
@@ -184,6 +187,11 @@ ONE_OF_EACH = {
         values={"quit": 0.0, "verify": 10.0}, rule="plan", text="verify: it is worth most.",
     ),
     "library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
+    "taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
+    "recalled": LessonsRecalled(cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",)),
+    "inquiries": InquiryMade(
+        cycle=1, number=0, name="examine", signature=ANY, tool="", calls=(ANY,), complete=True, reason="",
+    ),
     "cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
     "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
     "truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
@@ -220,7 +228,7 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ModelTakesPart, ModelsChosen, RoleAnswered, CaseRead, ClaimAudited, SuccessorsProposed,
-    BudgetRaised,
+    BudgetRaised, ToolCalled, ToolTried,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
@@ -248,7 +256,9 @@ def test_each_record_fills_its_own_place_and_no_other(place):
 
 
 def test_every_record_of_a_campaign_has_a_place():
-    assert {type(record) for record in ONE_OF_EACH.values()} | PLACELESS | OF_EPOCHS == set(RECORD_TYPES.values())
+    lessons = set(LESSON_RECORDS.values())
+    own = {type(record) for record in ONE_OF_EACH.values()}
+    assert own | lessons | PLACELESS | OF_EPOCHS == set(RECORD_TYPES.values())
 
 
 def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_displaced_judge_with_it():
