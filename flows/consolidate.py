@@ -24,6 +24,7 @@ from memory.library import Library, Pitfall, pitfall_from_overturned
 from memory.plan import Call, Plan, Step
 from memory.recurrence import Economy
 from memory.retirement import OFFERED
+from memory.runner import ToolSandbox
 from memory.tools import TOOLS
 from memory.validation import validate_tool
 from theories.grammar import Grammar
@@ -228,18 +229,20 @@ async def _make(run: Run, library: Library, plans: Sequence[Plan], signature: Di
     drafted = run.record(draft, name="draft tool", inputs=inputs, position=position)
 
     def work(context: StepContext) -> ToolTried:
-        return tried(run, drafted, supporting, held_out, caller_of(known))
+        return tried(drafted, supporting, held_out, caller_of(known), run.tool_sandbox)
 
     done = await run.step("try tool", work, returns=ToolTried, inputs=[drafted.digest], position=position)
     settle_tool(run, done, signature)
 
 
-def tried(run: Run, drafted: Recorded[ToolDraft], supporting: Sequence[Plan], held_out: Plan, call: Call) -> ToolTried:
+def tried(
+    drafted: Recorded[ToolDraft], supporting: Sequence[Plan], held_out: Plan, call: Call, sandbox: ToolSandbox
+) -> ToolTried:
     """What came of validation."""
     studies = tuple(plan.study for plan in (*supporting, held_out))
     found = ToolTried(draft=drafted.digest, name=drafted.record.name, passed=(), rung="", reason="", studies=studies)
     try:
-        made = validate_tool(drafted.record, supporting, held_out, TOOLS, call, run.tool_sandbox)
+        made = validate_tool(drafted.record, supporting, held_out, TOOLS, call, sandbox)
     except ToolRejectedError as error:
         return found.model_copy(update={"rung": error.rung, "reason": str(error)})
     return found.model_copy(update={"passed": made.passed})
@@ -247,15 +250,17 @@ def tried(run: Run, drafted: Recorded[ToolDraft], supporting: Sequence[Plan], he
 
 def settle_tool(run: Run, done: Recorded[ToolTried], signature: Digest) -> None:
     """Offer what passed; remember what did not."""
-    record, inputs = done.record, [done.digest]
-    outcome: ToolValidated | ToolRefused
-    if record.passed:
-        outcome = ToolValidated(draft=record.draft, name=record.name, passed=record.passed)
-        run.progress.note(f"{record.name} is a tool from now on")
-    else:
-        outcome = ToolRefused(signature=signature, rung=record.rung, reason=record.reason)
-        run.progress.note(f"{record.name} was refused: {record.reason}")
-    run.record(outcome, name="settle tool", inputs=inputs)
+    record = done.record
+    settled = f"is a tool from now on: {record.name}" if record.passed else f"was refused: {record.reason}"
+    run.progress.note(f"a draft {settled}")
+    run.record(outcome_of(record, signature), name="settle tool", inputs=[done.digest])
+
+
+def outcome_of(tried: ToolTried, signature: Digest) -> ToolValidated | ToolRefused:
+    """What validation means for the library."""
+    if tried.passed:
+        return ToolValidated(draft=tried.draft, name=tried.name, passed=tried.passed)
+    return ToolRefused(signature=signature, rung=tried.rung, reason=tried.reason)
 
 
 def caller_of(known: Mapping[Digest, tuple[str, Any, Any]]) -> Call:

@@ -23,6 +23,7 @@ from flows.data_commands import app as data_app  # noqa: E402
 from flows.designing import design_command  # noqa: E402
 from flows.engine import EngineName  # noqa: E402
 from flows.judges_commands import app as judges_app  # noqa: E402
+from flows.memory_commands import memory_app, tools_app  # noqa: E402
 from flows.models_commands import app as models_app  # noqa: E402
 from flows.prolific_commands import app as prolific_app  # noqa: E402
 from flows.registering import preregister_command  # noqa: E402
@@ -42,9 +43,11 @@ app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 app.add_typer(judges_app, name="judges")
+app.add_typer(memory_app, name="memory")
 app.add_typer(models_app, name="models")
 app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
+app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
 app.command()(collect)
 app.command("preregister")(preregister_command)
@@ -321,8 +324,8 @@ def known_errors() -> tuple[type[Exception], ...]:
     from flows.errors import FlowError
     from judges.errors import JudgeError
     from language_models.errors import LanguageModelError
-    from memory.errors import LessonError
-    from theories.errors import GrammarError, SandboxUnavailableError, TheoryError
+    from memory.errors import MemoryLibraryError
+    from theories.errors import BenchError, GrammarError, SandboxUnavailableError, TheoryError
     from traces.errors import TraceError
 
     return (
@@ -330,7 +333,8 @@ def known_errors() -> tuple[type[Exception], ...]:
         FlowError,
         JudgeError,
         LanguageModelError,
-        LessonError,
+        MemoryLibraryError,
+        BenchError,
         GrammarError,
         SandboxUnavailableError,
         TheoryError,
