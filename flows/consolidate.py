@@ -20,7 +20,7 @@ from memory.consolidation import pitfall, plan_of_calls, prospects
 from memory.draft import ToolDraft, bundle_of
 from memory.errors import CodifierError, ToolRejectedError
 from memory.item import ToolRefused, ToolValidated, ToolWithdrawn
-from memory.library import Library, Pitfall, pitfall_from_overturned
+from memory.library import Library, Pitfall, Valid, pitfall_from_overturned
 from memory.plan import Call, Plan, Step
 from memory.recurrence import Economy
 from memory.retirement import OFFERED
@@ -189,6 +189,10 @@ async def make_tools(run: Run) -> None:
             gone = ToolWithdrawn(name=name, reason=reason, until_validated=True)
             run.record(gone, name="withdraw", inputs=[run.state.concluded.digest], position={"tool": name})
     library = library_in(run)
+    for signature in outdated(library, valid):
+        plans = list({plan.study: plan for plan in library.plans_with(signature)}.values())
+        if len(plans) >= LEAST_STUDIES:
+            await _make(run, library, plans, signature)
     n_seen = len({plan.study for _, plan in library.all(Plan)})
     found = prospects(library, economy_of(library), n_seen=n_seen, horizon=run.config.memory.horizon, valid=valid)
     for item in [item for item in found if item.decision.build][:MOST_DRAFTS]:
@@ -196,6 +200,15 @@ async def make_tools(run: Run) -> None:
         if len(plans) >= LEAST_STUDIES:
             run.progress.note(f"a plan of {len(plans)} studies may become a tool: {item.decision.reason}")
             await _make(run, library, plans, item.signature)
+
+
+def outdated(library: Library, valid: Valid) -> list[Digest]:
+    """Signatures whose tools were withdrawn as a dependency changed, and that no other tool or refusal came after."""
+    found: dict[Digest, bool] = {}
+    for name, (_, draft) in library.drafts().items():
+        gone = bool(library.changed_dependency(name, TOOLS, valid)) and library.n_refused(draft.signature) == 0
+        found[draft.signature] = found.get(draft.signature, True) and gone
+    return [signature for signature, gone in found.items() if gone]
 
 
 def economy_of(library: Library) -> Callable[[Plan], Economy]:

@@ -57,14 +57,14 @@ def memory_show(
     """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
     from flows.remember import shared_library
     from memory.errors import LessonError
-    from memory.item import Superseded
+    from memory.item import Fact, Superseded
+    from memory.library import Pitfall
+    from memory.plan import Plan
     from memory.recall import lesson_text
     from memory.signature import canonical_form
 
     library, console = shared_library(runs), Console(soft_wrap=True)
-    entries = {
-        digest: item for digest, item in library.entries if hasattr(item, "evidence") and hasattr(item, "domain")
-    }
+    entries = {digest: item for digest, item in library.entries if isinstance(item, Plan | Fact | Pitfall)}
     found: list[str] = [digest for digest in entries if digest.startswith(lesson)]
     if len(found) != 1 or not lesson:
         raise LessonError(f"{len(found)} lessons begin with {lesson!r}; `lakatos memory list` lists what there is.")
@@ -141,17 +141,20 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
 def tools_list(runs: RunsFolder = Path("runs")) -> None:
     """The table: the laboratory's own tools, and learned ones with their record."""
     from flows.remember import shared_library
+    from memory.draft import plan_in_short
     from memory.tools import TOOLS
 
     library = shared_library(runs)
     table = Table("tool", "from", "effects", "status", "uses", "what")
     for verb in TOOLS.values():
-        table.add_row(verb.name, "laboratory", ", ".join(sorted(verb.effects)), "", "", escape(verb.description))
+        table.add_row(
+            verb.name, "laboratory", ", ".join(sorted(verb.effects)), "", "", escape(verb.description.partition(";")[0])
+        )
     for name, (_, draft) in library.drafts().items():
         standing = library.standing(name)
         status = "dependency changed" if library.changed_dependency(name, TOOLS) else standing.status
         uses = f"{standing.successes} of {standing.n_uses}"
-        table.add_row(name, "learned", ", ".join(draft.effects), status, uses, escape(draft.plan_text))
+        table.add_row(name, "learned", ", ".join(draft.effects), status, uses, escape(plan_in_short(draft.plan_text)))
     Console().print(table)
 
 

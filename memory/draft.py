@@ -87,6 +87,11 @@ class ToolDraft(Record):
     """``(n_parameters,)`` arguments of a query that it was made from."""
 
 
+def plan_in_short(plan_text: str) -> str:
+    """The tools that a canonical plan calls, in its order, those that are repeated with a plus."""
+    return ", then ".join(line.partition(" ")[2].partition("(")[0] for line in plan_text.splitlines())
+
+
 def query_of(plan: Plan, form: Form) -> Query:
     """What a plan was given: names and numbers. Free text is left out, as it may repeat what came back."""
     kinds = [hole.kind.removeprefix("each ").rstrip("*?") for hole in form.holes]
