@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, Literal, Protocol
@@ -252,12 +253,18 @@ def cut(text: str, room: int, count: Count = count_tokens) -> str:
     """The beginning of ``text`` that fits ``room`` tokens, cut between words."""
     if count(text) <= room:
         return text
-    words = re.findall(r"\s*\S+", text)
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count("".join(words[:middle])) <= room else (low, middle - 1)
-    return "".join(words[:low])
+    words = words_of(text)
+    return "".join(words[: most_that_fit(len(words), lambda n: count("".join(words[:n])) <= room)])
+
+
+def words_of(text: str) -> list[str]:
+    """``text`` in pieces, each a word with the blanks before it."""
+    return re.findall(r"\s*\S+", text)
+
+
+def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to ``most`` that fits, where every smaller one but 0 fits too; 0 if none does."""
+    return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
 async def fit(
