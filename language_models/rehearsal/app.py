@@ -33,7 +33,7 @@ from language_models.rehearsal.nonsense import (
 from traces.digest import digest_of
 
 Answer = Callable[[Mapping[str, Any], np.random.Generator], str | Sequence[tuple[str, Mapping[str, Any]]] | None]
-"""Given the body of a request, what to write: a text, or calls of tools by name and arguments; None is left to chance."""
+"""Given the body of a request, what to write: a text, or calls of tools by name and arguments; None for chance."""
 
 _BLOCK: Final = 16
 """Tokens that are cached together."""
