@@ -128,6 +128,7 @@ async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
                 exhibits=(case.file, *case.evidence, *sources),
                 answer=CaseReading,
                 inputs=case.inputs,
+                tools=True,
             )
         )
     if roles.advocate and "steelman" in roles.lenses and roles.reviser:
@@ -140,6 +141,7 @@ async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
                 exhibits=(*case.evidence, case.file, *sources),
                 answer=Steelman,
                 inputs=case.inputs,
+                tools=True,
             )
         )
     heard = await ask_stage(run, cycle, "read", questions)
@@ -203,6 +205,7 @@ def _writing(run: Run, case: Case, read: Sequence[Recorded[CaseRead]]) -> list[Q
                     *(item.digest for item in (arbiter, steelman if own else None) if item is not None),
                     *(item.digest for item in run.state.tried[-MOST_TRIED:]),
                 ),
+                tools=True,
             )
         )
     return questions

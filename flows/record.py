@@ -30,6 +30,7 @@ from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead
 from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from language_models.record import RECORDS as CALL_RECORDS
+from language_models.tool_record import RECORDS as TOOL_RECORDS
 from memory.library import Pitfall
 from theories.record import (
     Diagnosis,
@@ -297,7 +298,7 @@ RECORD_TYPES: RecordTypes = {
         EpochRefilled,
         StrategyChosen,
     )
-} | {**CALL_RECORDS, **ROLE_RECORDS}
+} | {**CALL_RECORDS, **TOOL_RECORDS, **ROLE_RECORDS}
 
 ACTS = frozenset(
     kind_of(record)

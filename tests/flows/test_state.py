@@ -54,6 +54,7 @@ from judges.transition import (
     refill,
 )
 from language_models.record import LanguageModelCalled
+from language_models.tool_record import ToolCalled
 from memory.library import Pitfall
 from theories.record import (
     ENGINE,
@@ -70,6 +71,7 @@ from theories.roles.record import (
     BudgetRaised,
     CaseRead,
     ClaimAudited,
+    Investigated,
     ModelsChosen,
     RoleAnswered,
     SuccessorsProposed,
@@ -219,8 +221,8 @@ ONE_OF_EACH = {
 
 
 PLACELESS = {
-    LanguageModelCalled, ModelTakesPart, ModelsChosen, RoleAnswered, CaseRead, ClaimAudited, SuccessorsProposed,
-    BudgetRaised,
+    LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, RoleAnswered, Investigated, CaseRead, ClaimAudited,
+    SuccessorsProposed, BudgetRaised,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
