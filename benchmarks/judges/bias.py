@@ -35,6 +35,7 @@ from scipy.optimize import brentq  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
+from experiments.power import wilson_interval  # noqa: E402
 from judges.anchor import Access, AnchorItem, split  # noqa: E402
 from judges.answer import ask  # noqa: E402
 from judges.bias import bias_report  # noqa: E402
@@ -257,9 +258,7 @@ def cell(world: World, seed: int, n_anchor: int) -> list[dict[str, Any]]:
 
 
 def wilson(k: int, n: int) -> list[float]:
-    p = k / n
-    middle, half = (p + 1.92 / n) / (1 + 3.84 / n), 1.96 / (1 + 3.84 / n) * np.sqrt(p * (1 - p) / n + 0.96 / n**2)
-    return [round(float(middle - half), 3), round(float(middle + half), 3)]
+    return [round(end, 3) for end in wilson_interval(k, n)]
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
