@@ -34,6 +34,7 @@ import numpy as np  # noqa: E402
 from scipy.optimize import brentq  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from experiments.power import wilson_interval  # noqa: E402
 from judges.anchor import Access, AnchorItem, split  # noqa: E402
@@ -267,10 +268,10 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     parity = sum(0.9 <= row["against_best"] <= 1.11 for row in rows)
     kept = sum(max(row["lost_machine"], row["lost_human"]) <= 0.01 for row in rows)
     replaced = sum(row["replaced"] > 0 for row in rows)
-    half = 1.96 * ratios.std(ddof=1) / np.sqrt(n)
+    mean, low, high = mean_interval(ratios)
     return {
         "world": rows[0]["world"], "n_anchor": rows[0]["n_anchor"], "rule": rows[0]["rule"], "n_seeds": n,
-        "ratio": float(ratios.mean()), "ratio_interval": [float(ratios.mean() - half), float(ratios.mean() + half)],
+        "ratio": mean, "ratio_interval": [low, high],
         "ratio_range": [float(ratios.min()), float(ratios.max())],
         "within": parity / n, "within_interval": wilson(parity, n),
         "at_most_a_point_lost": kept / n, "lost_interval": wilson(kept, n),

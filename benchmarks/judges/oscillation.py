@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from judges.anchor import Access, AnchorItem, split  # noqa: E402
 from judges.answer import ask  # noqa: E402
@@ -226,11 +227,8 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         line: dict[str, Any] = {"rule": rule, "erases": erases, "n_seeds": len(own)}
         for name in MEASURES:
             x = np.array([row[name] for row in own], dtype=float)
-            half = 1.96 * x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else 0.0
-            line[name] = {
-                "mean": float(x.mean()), "low": float(x.mean() - half), "high": float(x.mean() + half),
-                "least": float(x.min()), "most": float(x.max()),
-            }  # fmt: skip
+            mean, low, high = mean_interval(x)
+            line[name] = {"mean": mean, "low": low, "high": high, "least": float(x.min()), "most": float(x.max())}
         line["quality_by_epoch"] = np.mean([row["by_epoch"] for row in own], axis=0).round(3).tolist()
         found.append(line)
     return found
