@@ -191,7 +191,6 @@ into the problem's actions."""
 
 def optimal(problem: Problem) -> Policy:
     """The best plan for a problem as it is believed to be."""
-
     plan = _Plan(problem)
 
     def choose(start: Array, seen: Seen, steps: int) -> Array:
