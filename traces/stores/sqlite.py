@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -113,31 +113,37 @@ class SqliteStore:
     @classmethod
     def create(cls, path: Path, meta: Mapping[str, str]) -> Self:
         """Make an empty store and hold it for writing."""
+        # Made under another name and moved into place whole, so that a creation cut short leaves no half of a journal.
+        made = path.with_name(path.name + ".new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = WriterLock(_lock_path(path))
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # its log and index take over the mode
         except OSError as error:
             raise JournalError(f"cannot make {path.parent}: {error.strerror}; choose another folder.") from error
         try:
-            connection = _connect(path, "rwc")
-            # A creation cut short leaves a file without tables, which can be created again.
-            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                connection.close()
+            if path.exists() and path.stat().st_size:
                 raise JournalError(f"{path} already holds a journal; open it, or choose another folder.")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            for statement in _SCHEMA:
-                connection.execute(statement)
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted({**meta, "format": str(FORMAT)}.items()))
-            connection.execute("COMMIT")
-            connection.close()
+            for rest in (made, *(made.with_name(made.name + suffix) for suffix in ("-wal", "-shm", "-journal"))):
+                rest.unlink(missing_ok=True)
+            os.close(os.open(made, os.O_RDWR | os.O_CREAT, 0o600))  # its log and index take over the mode
+            with closing(_connect(made, "rw")) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+                connection.executemany(
+                    "INSERT INTO meta VALUES (?, ?)", sorted({**meta, "format": str(FORMAT)}.items())
+                )
+                connection.execute("COMMIT")
+                connection.execute("PRAGMA journal_mode = WAL")
+            made.replace(path)
             sync_folder(path.parent)
             return cls(path, read_only=False, lock=lock)
         except BaseException as error:
             lock.release()
             if isinstance(error, sqlite3.Error):
                 raise JournalError(problem_of(error, path, "creating")) from error
+            if isinstance(error, OSError):
+                raise JournalError(f"cannot make {path}: {error.strerror}; check the disk and the folder.") from error
             raise
 
     @classmethod
