@@ -133,8 +133,14 @@ class Actor:
         act = good if self.name == "writer" else higher_sum
         content = act(body, np.random.default_rng(int(digest[:16], 16))) or ""
         return Completion(
-            content=content, finish_reason="stop", model_name="actor", usage=Usage(n_prompt_tokens=100, n_completion_tokens=9)
-        )  # fmt: skip
+            content=content,
+            finish_reason="stop",
+            model_name="actor",
+            usage=Usage(n_prompt_tokens=100, n_completion_tokens=9),
+        )
+
+
+CLIENTS["actor"] = Actor
 
 
 class _StillClock(datetime):
@@ -151,10 +157,9 @@ def _insert_repeatably(connection: Any, source: str, payload: Any, batch_key: st
 
 
 def make_repeatable() -> None:
-    """Let salts and hours of delivery be the same in every run, and language models follow the script."""
+    """Let salts and hours of delivery be the same in every run."""
     traces.inbox.datetime = _StillClock  # type: ignore[attr-defined, misc]
     traces.inbox._insert = _insert_repeatably
-    CLIENTS["actor"] = Actor
 
 
 def begin_or_go_on(kind: str, folder: Path) -> int:

@@ -1,16 +1,16 @@
-"""Kill campaigns of each kind at every kind of moment, go on with them, and compare with ones that were not interrupted.
+"""Kill campaigns of each kind at every kind of moment, go on with them, and compare with ones that nobody interrupted.
 
     python benchmarks/traces/crash.py                  # 300 kills of each kind; benchmarks/results/traces/crash.json
     python benchmarks/traces/crash.py --minutes 5      # for so long; goes on where it stopped when called again
 
-Moments: before and after every append to the journal (each record boundary in turn), before, during and after a flush to
-disk, in the middle of a write (half of its bytes arrive), any time, and with the disk full (a small file system in
-memory; the pass ends by itself, or is killed the moment it meets the full disk). Kills are SIGKILL. A chain is one
-campaign, killed again and again until it ends; then its canonical form must be that of the campaign that nobody
-interrupted, its chain and artifacts must verify, and no answer may be missing or there twice.
+Moments: before and after every append to the journal (each record boundary in turn), before, during and after a flush
+to disk, in the middle of a write (half of its bytes arrive), any time, and with the disk full (a small file system in
+memory; every second pass that meets the full disk is killed there, the others end by themselves). Kills are SIGKILL. A
+chain is one campaign, killed again and again until it ends; then its canonical form must be that of the campaign that
+nobody interrupted, its chain, artifacts and heads must verify, and no answer may be missing or there twice.
 
-Flushes and writes are counted by a small library that is compiled (``cc``) and preloaded. The file system in memory needs
-a user namespace, or root.
+Flushes and writes are counted by a small library that is compiled (``cc``) and preloaded. The file system in memory
+needs a user namespace, or root.
 """
 
 from __future__ import annotations
@@ -105,9 +105,9 @@ class Chain:
     n_passes: int = 0
     n_kills: int = 0
     n_full: int = 0
-    """Passes that met a full disk; those that ended by themselves, and those that were killed there."""
+    """Passes that met a full disk and ended by themselves."""
     n_left_running: int = 0
-    """Processes of killed passes that were still there 5 s after the chain."""
+    """Processes of killed passes that were still there 5 s after the chain had ended."""
     seconds: float = 0.0
     wrong: list[str] = field(default_factory=list)
 
@@ -126,7 +126,8 @@ class Harness:
             folder, begun = self.base / f"whole-{kind}", time.perf_counter()
             chain = Chain(kind, "any time", -1)
             carry(chain, folder, lambda number: None, np.random.default_rng(0))
-            assert not chain.wrong and not broken_promises(folder, kind), (chain, broken_promises(folder, kind))
+            wrong = chain.wrong or broken_promises(folder, kind)
+            assert not wrong, wrong
             self.whole[kind], self.seconds[kind] = form(folder), time.perf_counter() - begun
             self.n_events[kind] = progress(folder)
             shutil.rmtree(folder)
@@ -210,7 +211,14 @@ def carry(chain: Chain, folder: Path, arm: Callable[[int], float | None], rng: n
 
 
 def one_pass(
-    kind: str, folder: Path, page: bool, arm: Arm | None, kill_after_s: float | None, rng: np.random.Generator
+    kind: str,
+    folder: Path,
+    page: bool,
+    arm: Arm | None,
+    kill_after_s: float | None,
+    rng: np.random.Generator,
+    *,
+    killed_when_full: bool = False,
 ) -> int:
     """A process that carries the campaign on, or in which people answer; its exit status, negative for a signal."""
     seed = int(rng.integers(2**63))
@@ -232,6 +240,8 @@ def one_pass(
             status = FULL if any(word in repr(error) for word in ("full", "space", "disk failed")) else BROKEN
             if status == BROKEN:
                 traceback.print_exc()
+            elif killed_when_full:
+                os.kill(os.getpid(), signal.SIGKILL)  # nothing is closed
         finally:
             os._exit(status)
     deadline = time.monotonic() + (PASS_S if kill_after_s is None else kill_after_s)
@@ -257,7 +267,7 @@ def check(chain: Chain, folder: Path, expected: str) -> None:
 
 
 def on_a_small_disk(base: Path, chain: Chain, expected: str, rng: np.random.Generator, most: int) -> Chain:
-    """A chain whose passes find little room, in a process with a file system of its own; one pass in two is killed there.
+    """A chain whose passes find little room, in a process with a file system of its own; every second is killed there.
 
     After each, the room is given back, and the journal must verify as far as it goes.
     """
@@ -307,16 +317,18 @@ def run_on(disk: Path, chain: Chain, expected: str, rng: np.random.Generator, mo
         now = progress(folder)
         n_stuck, done = (n_stuck + 1 if now == done else 0), now
         room = 0
-        if chain.n_full < most:
+        if chain.n_full + chain.n_kills < most:
             room = int(rng.integers(4, 60 + 60 * n_stuck)) * 1024
             free = os.statvfs(disk)
             with ballast.open("wb") as file:
                 os.posix_fallocate(file.fileno(), 0, max(free.f_bavail * free.f_frsize - room, 1))
-        ended = one_pass(chain.kind, folder, waited, None, None, rng)
+        killed = bool(chain.n_passes % 2)
+        ended = one_pass(chain.kind, folder, waited, None, None, rng, killed_when_full=killed)
         ballast.unlink(missing_ok=True)
         chain.n_passes += 1
-        if ended == FULL:
-            chain.n_full += 1
+        if ended in (FULL, -signal.SIGKILL):
+            chain.n_full += ended == FULL
+            chain.n_kills += ended != FULL
             if (folder / JOURNAL_FILE).exists() and (folder / JOURNAL_FILE).stat().st_size and now > 0:
                 chain.wrong += [f"full: {item.name}: {item.detail}" for item in verify(folder, RECORD_TYPES).failures]
         elif ended == WAITING:
