@@ -7,12 +7,11 @@ was not: the same browsers send the same requests again, as a page does whose se
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -107,10 +106,9 @@ def study(kind: str) -> CampaignConfig:
 
 @dataclass(frozen=True)
 class Actor:
-    """A language model that answers by a rule, and tells through a pipe whenever it was asked."""
+    """A language model that answers by a rule."""
 
     settings: ModelSettings
-    told: int = field(default_factory=lambda: int(os.environ["ACTOR_TOLD"]))
 
     @property
     def name(self) -> str:
@@ -125,7 +123,6 @@ class Actor:
     async def complete(self, request: Request) -> Completion:
         """What the rule says, by the request alone."""
         digest = digest_of(request.model_dump(mode="json"))
-        os.write(self.told, digest.encode() + b"\n")
         body = {
             "messages": [{"role": item.role, "content": item.content} for item in request.messages],
             "response_format": {"json_schema": {"schema": request.answer_schema or {}}},

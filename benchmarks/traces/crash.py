@@ -405,10 +405,7 @@ def main() -> None:
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     preloaded(Path(tempfile.mkdtemp(prefix="lakatos-crash-")))
     base = Path(os.environ["DYING_LOADED"])
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    os.environ["ACTOR_TOLD"] = str(os.open(os.devnull, os.O_WRONLY))
-    os.close(reading)
+    os.environ["LAKATOS_HOME"] = str(base / "home")
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     moments = [moment for moment in SHARES if hasattr(LIBC, "dying_arm") or moment not in ("at a flush", "in a write")]
     kept = chosen.out.exists() and not chosen.fresh
