@@ -8,7 +8,18 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.provenance import provenance
+
+
+def mean_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float, float]:
+    """Mean over seeds with its 95% interval, which of a single value is the value."""
+    array = np.asarray(values, dtype=np.float64)
+    mean = float(array.mean())
+    half = 1.96 * float(array.std(ddof=1)) / np.sqrt(len(array)) if len(array) > 1 else 0.0
+    return mean, mean - half, mean + half
 
 
 def complete(

@@ -15,6 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import beta
 
 from experiments.design import TINY, ShapeError, check_rivals, log_predictive_of, simulate_counts
 from experiments.errors import DesignError
@@ -267,6 +268,18 @@ def wilson_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def exact_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Interval of a proportion that holds it at least as often as it says, however small the sample.
+
+    References:
+        Clopper & Pearson (1934), Biometrika 26, 404-413.
+    """
+    tail = (1 - confidence) / 2
+    low = float(beta.ppf(tail, n_successes, n - n_successes + 1)) if n_successes else 0.0
+    high = float(beta.ppf(1 - tail, n_successes + 1, n - n_successes)) if n_successes < n else 1.0
+    return low, high
 
 
 def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: float) -> str:

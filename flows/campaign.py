@@ -28,8 +28,8 @@ from theories.evaluate import Evaluated
 from theories.score import telling
 from traces.digest import Digest
 from traces.fold import canonical_digest
+from traces.head import write_head
 from traces.step import Recorded, StepContext
-from traces.verify import write_head
 
 
 @flow(name="campaign")
@@ -47,6 +47,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
+    write_head(run.folder)  # before anything costs money, so that a key that cannot be made is missed now
     await check_models(run)
     await check_participant(run)
     await seed_pool(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from memory.codifier import compile_plan
 from memory.consolidation import pitfall, plan_of_calls, prospects
 from memory.draft import ToolDraft, bundle_of
 from memory.errors import CodifierError, ToolRejectedError
-from memory.item import ToolRefused, ToolValidated, ToolWithdrawn
+from memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from memory.library import Library, Pitfall, Valid, pitfall_from_overturned
 from memory.plan import Call, Plan, Step
 from memory.recurrence import Economy
@@ -28,9 +29,13 @@ from memory.runner import ToolSandbox
 from memory.tools import TOOLS
 from memory.validation import validate_tool
 from theories.grammar import Grammar
+from theories.roles.record import Investigated
 from theories.score import is_tie, paired_difference
 from traces.digest import Digest, canonical_json
 from traces.step import Recorded, StepContext
+
+FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re.DOTALL)
+"""How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
 
 
 @task(name="consolidate")
@@ -81,6 +86,35 @@ async def reflect(run: Run, cycle: int) -> None:
     for made in state.inquiries:
         if made.record.cycle == cycle and (plan := plan_of(run, made)) is not None:
             _learn(run, cycle, plan)
+    for looked in sorted(state.investigated, key=lambda item: item.digest):  # they end in any order
+        if looked.record.cycle == cycle:
+            _learn_of_role(run, cycle, looked)
+
+
+def _learn_of_role(run: Run, cycle: int, investigated: Recorded[Investigated]) -> None:
+    """The plan of a conversation in which a model called tools, and how learned ones did in it."""
+    looked = investigated.record
+    study = study_of(run.config.name, run.config.seed)
+    calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in looked.results]
+    situation = f"{looked.task} {looked.subject}"
+    plan = plan_of_calls(run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS)
+    if plan is not None:
+        _learn(run, cycle, plan)
+    drafts = library_in(run).drafts()
+    used = [(call.record.tool, "", call.digest) for call in calls]
+    used += [(*found.groups(), investigated.digest) for text in looked.refused if (found := FAILED.match(text))]
+    for number, (tool, failure, cited) in enumerate(used):
+        if tool in drafts:
+            record = PlanUsed(
+                signature=drafts[tool][1].signature,
+                study=study,
+                tool=tool,
+                success=not failure,
+                failure=failure,
+                hard=failure not in ("", "call"),
+                evidence=(cited,),
+            )
+            run.record(record, name="use plan", inputs=[cited], position={"cycle": cycle, "number": number})
 
 
 def _learn(run: Run, cycle: int, lesson: Pitfall | Plan) -> None:

@@ -14,8 +14,9 @@ from experiments.domains import DOMAINS
 from flows.consolidate import LEAST_STUDIES, caller_of, outcome_of, tried
 from flows.memory_record import ToolTried
 from flows.record import RECORD_TYPES
-from flows.remember import BENCH_DRAWS, desk_path, keep_library, recorded_calls, shared_library
+from flows.remember import desk_path, keep_library, recorded_calls, shared_library
 from flows.run import read_state, theory_of, trials_in
+from flows.tools import BENCH_DRAWS
 from language_models.errors import ToolError
 from language_models.tool_record import ToolCalled
 from memory.codifier import compile_plan

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.archives.fetch import load_archive
+from experiments.power import wilson_interval
 from experiments.task import identities
 from flows.engine import task
 from flows.record import ACTS
@@ -605,9 +606,8 @@ def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any]
     """Right answers of a judge on settled items, with their 95% interval (Wilson 1927)."""
     answers = ask(judge, [item.submission for item in items])
     right = answers.side == np.where([item.label for item in items], 1, -1)
-    n, p = len(items), float(right.mean())
-    middle, half = (p + 1.92 / n) / (1 + 3.84 / n), 1.96 / (1 + 3.84 / n) * np.sqrt(p * (1 - p) / n + 0.96 / n**2)
-    return {"right": p, "low": float(middle - half), "high": float(middle + half), "n": n}
+    low, high = wilson_interval(int(right.sum()), len(items))
+    return {"right": float(right.mean()), "low": low, "high": high, "n": len(items)}
 
 
 def dev_items(state: RunState, artifacts: ArtifactStore) -> tuple[AnchorItem, ...]:

@@ -15,8 +15,9 @@ from experiments.task import Stimuli, with_random_sides
 from flows.design import leading_rivals
 from flows.engine import task
 from flows.memory_record import InquiryMade
-from flows.remember import bench_of, library_in, offers_in, recall_in, study_of, validity_in
+from flows.remember import library_in, offers_in, recall_in, study_of, validity_in
 from flows.run import Run
+from flows.tools import bench_of
 from language_models.errors import ToolError
 from language_models.tool_record import ToolCalled
 from memory.codifier import arguments_of

@@ -6,12 +6,13 @@ import difflib
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from language_models.client import Part, Sampling
 from language_models.clients import CLIENTS
 from language_models.ledger import Budget
 from language_models.settings import ModelSettings
+from memory.tools import TOOLS
 from theories.roles.lens import LENSES
 
 ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge")
@@ -41,6 +42,11 @@ class RolesConfig(Part):
     """Of an answer."""
     repeats: int = Field(3, ge=1, le=9)
     """Readings of each pair in each order, by the judge; an odd number, decided by majority."""
+    tools: tuple[str, ...] = ()
+    """Tools of the laboratory that arbiter, advocate and reviser may call before they answer; none by default, as a
+    server has to be set up for tool calls."""
+    tool_rounds: int = Field(4, ge=2, le=16)
+    """Turns of a model with tools, at most; in the last one none is offered."""
     exhausted: Literal["stop", "go_on"] = "stop"
     """When the budget covers no further stage: stop the run, to be resumed with a larger one, or go on without."""
     unreachable: Literal["stop", "go_on"] = "stop"
@@ -53,19 +59,20 @@ class RolesConfig(Part):
     def _one_or_several(cls, value: Any) -> Any:
         return ((value,) if value else ()) if isinstance(value, str) else value
 
-    @field_validator("lenses")
+    @field_validator("lenses", "tools")
     @classmethod
-    def _lenses_exist(cls, lenses: tuple[str, ...]) -> tuple[str, ...]:
-        for name in lenses:
-            if name not in LENSES:
-                near = difflib.get_close_matches(name, LENSES, n=1)
+    def _names_exist(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        what, known = ("lens", LENSES) if info.field_name == "lenses" else ("tool", TOOLS)
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
                 raise ValueError(
-                    f"there is no lens {name!r}"
-                    + (f"; did you mean {near[0]!r}?" if near else f". Known: {', '.join(LENSES)}")
+                    f"there is no {what} {name!r}"
+                    + (f"; did you mean {near[0]!r}?" if near else f". Known: {', '.join(known)}")
                 )
-        if len(set(lenses)) < len(lenses):
-            raise ValueError("a lens is named twice")
-        return lenses
+        if len(set(names)) < len(names):
+            raise ValueError(f"a {what} is named twice")
+        return names
 
     @field_validator("rules")
     @classmethod

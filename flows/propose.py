@@ -128,6 +128,7 @@ async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
                 exhibits=(case.file, *case.evidence, *sources),
                 answer=CaseReading,
                 inputs=case.inputs,
+                tools=True,
             )
         )
     if roles.advocate and "steelman" in roles.lenses and roles.reviser:
@@ -140,6 +141,7 @@ async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
                 exhibits=(*case.evidence, case.file, *sources),
                 answer=Steelman,
                 inputs=case.inputs,
+                tools=True,
             )
         )
     heard = await ask_stage(run, cycle, "read", questions)
@@ -181,15 +183,14 @@ def _writing(run: Run, case: Case, read: Sequence[Recorded[CaseRead]]) -> list[Q
     """One question for each lens."""
     by_task = {item.record.task: item for item in read}
     arbiter, steelman = by_task.get("arbiter"), by_task.get("steelman")
-    loser, leader = _sources(run, case)
-    common = [trials_exhibit(run.domain, _stimuli(run)), case.file]
+    # What all lenses share comes first, so that a server reads it once.
+    common = [*_sources(run, case), trials_exhibit(run.domain, _stimuli(run)), case.file]
     common += _opinion("the arbiter's opinion", arbiter)
     common += [variations_exhibit(run.domain), *case.evidence[:3]]
     before = _tried_before(run)
     questions = []
     for name in run.config.roles.lenses:
         lens = LENSES[name]
-        sources = [leader, loser] if lens.parent == "leader" else [loser, leader]
         own = _opinion("the strongest case for the loser", steelman) if name == "steelman" else []
         questions.append(
             Question(
@@ -197,13 +198,14 @@ def _writing(run: Run, case: Case, read: Sequence[Recorded[CaseRead]]) -> list[Q
                 prompt=read_prompt("reviser"),
                 subject=name,
                 task=lens.task,
-                exhibits=(sources[0], *own, *common, sources[1], *before, *case.evidence[3:]),
+                exhibits=(*common, *before, *own, *case.evidence[3:]),
                 answer=Successor,
                 inputs=(
                     *case.inputs,
                     *(item.digest for item in (arbiter, steelman if own else None) if item is not None),
                     *(item.digest for item in run.state.tried[-MOST_TRIED:]),
                 ),
+                tools=True,
             )
         )
     return questions
@@ -314,10 +316,10 @@ def _repairs(run: Run, case: Case, tried: Sequence[Recorded[SuccessorTried]]) ->
             subject=item.record.lens,
             task="Mend your theory so that the laboratory accepts it.",
             exhibits=(
-                Exhibit("your source", run.trace.artifacts.get(item.record.source).decode()),
-                Exhibit("the refusal", item.record.reason),
                 trials_exhibit(run.domain, _stimuli(run)),
                 variations_exhibit(run.domain),
+                Exhibit("your source", run.trace.artifacts.get(item.record.source).decode()),
+                Exhibit("the refusal", item.record.reason),
             ),
             answer=Successor,
             inputs=(item.digest,),

@@ -79,6 +79,7 @@ def _question(run: Run, own: Digest, rival: Digest, sample: Stimuli) -> Question
         ),
         answer=trials_type(sample),
         inputs=tuple(inputs),
+        tools=True,
     )
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from flows.memory_record import LessonsRecalled, LibraryTaken
 from flows.record import ACTS, RECORD_TYPES, Concluded
-from language_models.tool import Tool
 from memory.draft import ToolDraft
 from memory.errors import LibraryCorruptError
 from memory.item import Fact
@@ -23,11 +22,8 @@ from memory.library import Library, Valid, library_from_bytes, load_library, reb
 from memory.plan import Plan
 from memory.recall import Lexical, Nothing, Recall, Recalled, Situation
 from memory.retirement import Standing
-from memory.runner import ToolSandbox
-from memory.tools import TOOLS, tools_on
-from memory.use import Invoke, LearnedTool
+from memory.tools import TOOLS
 from theories.advocate import Start
-from theories.bench import Bench
 from theories.errors import GrammarError
 from theories.grammar import composition_of
 from theories.record import Diagnosis
@@ -45,7 +41,6 @@ MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
 DESK = "desk"
 """Trace of what people decided about learned tools, and of the calls they made themselves."""
-BENCH_DRAWS = 256
 LED = "composition that led"
 """Subject of the fact that a campaign leaves behind about its winner."""
 MOST_STARTS = 3
@@ -318,32 +313,6 @@ def led(run: Run, concluded: Recorded[Concluded]) -> Recorded[Fact] | None:
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def bench_of(run: Run) -> Bench:
-    """What the laboratory's tools work on in a campaign: its theories and the answers so far, never what is sealed."""
-    return Bench(
-        run.laboratory,
-        {digest: run.theory(digest) for digest in run.state.theories},
-        {name: run.trials(name) for name in run.state.collected},
-        run.trace.artifacts,
-        run.config.space,
-        run.config.seed,
-        min(run.config.theories.draws, BENCH_DRAWS),
-        run.family.grammar,
-    )
-
-
 def offers_in(run: Run) -> dict[str, tuple[ToolDraft, Standing]]:
     """Learned tools on offer in a campaign, with their record of success."""
     return library_in(run).offers(TOOLS, validity_in(run)) if run.config.memory.arm == "tools" else {}
-
-
-def table_of(run: Run, invoke: Invoke, sandbox: ToolSandbox) -> tuple[Tool, ...]:
-    """The whole table for a role: the laboratory's verbs on the campaign, and the learned tools on offer.
-
-    Args:
-        run: The campaign.
-        invoke: Makes one call of a verb as a step of the trace; what a learned tool calls goes through it.
-        sandbox: Where learned tools run.
-    """
-    learned = [LearnedTool(draft, standing, invoke, sandbox) for draft, standing in offers_in(run).values()]
-    return (*tools_on(bench_of(run), recall_in(run)), *learned)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from flows.errors import FlowError
+from flows.investigate import investigate
 from flows.model_config import RolesConfig
 from flows.state import RunState
 from judges.judge import VerdictResolved
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from flows.run import Run
 
 T = TypeVar("T", bound=BaseModel)
+UNASKED = ("out_of_budget", "no_answer")
+"""Outcomes that another try could change: once written down, they stay."""
 TYPICAL_TOKENS = 4000
 """Of a prompt, for the cost that is expected of a model before it was asked."""
 
@@ -59,6 +62,8 @@ class Roles:
         self.ledger = Ledger.of(budget_in(run.trace, run.config.budget), run.trace.journal.events())
         self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
         self.pins = pins_of(run.config.roles.rules)
+        self.bench = asyncio.Lock()
+        """Held while a tool works."""
         self.looked = False
         """Whether the models were looked for in this pass."""
         self.contexts = {name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()}
@@ -219,7 +224,9 @@ async def _choose(
             except ContextTooLongError:
                 continue
             sent = pinned_request(request, roles.rules(question.role, cycle))
-            worst += worst_case(roles.settings[who.model].price, sent)
+            own = worst_case(roles.settings[who.model].price, sent)
+            for _ in range(1 + (config.tool_rounds if question.tools and config.tools else 0)):
+                worst += own
         reason = ""
         try:
             roles.ledger.check(worst, f"{len(questions)} questions to {stage} in cycle {cycle}")
@@ -249,19 +256,26 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
     position = _position(place, question)
     silent = run.trace.recorded("answer", question.inputs, position)
     if silent is not None and isinstance(silent.record, RoleAnswered):
-        return _Said(silent.record.outcome, silent.record.reason, None, (), (), rules)
+        return _Said(silent.record.outcome, silent.record.reason, None, silent.record.calls, (), rules)
     made: list[Digest] = []
+    cited = list(question.inputs)
 
     async def ask(request: Request, number: int) -> Called:
         sent = pinned_request(request, rules)
         called = await caller.ask(
-            sent, role=question.role, position={**position, "try": number}, inputs=question.inputs
+            sent, role=question.role, position={**position, "try": number}, inputs=tuple(dict.fromkeys(cited))
         )
         made.append(called.digest)
         return called
 
     try:
-        request, shown = _request(run, question, who, int(place["cycle"]))
+        looked = await investigate(
+            run, question, model=who.model, context_tokens=who.context_tokens, position=position, rules=rules
+        )
+        if looked is not None:
+            made += looked.record.calls
+            cited += looked.record.results
+        request, shown = _request(run, question, who, int(place["cycle"]), looked.exhibits if looked else ())
         said = await ask_for(question.answer, ask, request)
     except ContextTooLongError:
         return _Said("too_long", "the question does not fit the model's context", None, tuple(made), (), rules)
@@ -277,8 +291,8 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
             ) from error
         return _Said("no_answer", type(error).__name__, None, tuple(made), (), rules)
     if isinstance(said, Answered):
-        return _Said("answered", "", said.value, said.calls, shown, rules)
-    return _Said(said.reason, said.detail, None, said.calls, shown, rules)
+        return _Said("answered", "", said.value, tuple(made), shown, rules)
+    return _Said(said.reason, said.detail, None, tuple(made), shown, rules)
 
 
 def _write_down(run: Run, place: dict[str, int | str], question: Question[Any], who: _To, said: _Said) -> Heard[Any]:
@@ -298,7 +312,8 @@ def _write_down(run: Run, place: dict[str, int | str], question: Question[Any], 
         reason=said.reason,
         answer=answer,
     )
-    inputs = said.calls or question.inputs
+    # What did not come of the model, but of budget or server, is found again by the question alone.
+    inputs = question.inputs if said.outcome in UNASKED or not said.calls else said.calls
     answered = run.record(record, name="answer", inputs=inputs, position=_position(place, question))
     version = who.choice.version
     if said.calls:
@@ -310,7 +325,9 @@ def _position(place: dict[str, int | str], question: Question[Any]) -> dict[str,
     return {**place, "task": question.prompt.name, "subject": question.subject, "sample": question.sample}
 
 
-def _request(run: Run, question: Question[Any], who: _To, cycle: int) -> tuple[Request, tuple[Exhibit, ...]]:
+def _request(
+    run: Run, question: Question[Any], who: _To, cycle: int, found: Sequence[Exhibit] = ()
+) -> tuple[Request, tuple[Exhibit, ...]]:
     roles = run.roles
     return request_of(
         question,
@@ -318,6 +335,7 @@ def _request(run: Run, question: Question[Any], who: _To, cycle: int) -> tuple[R
         run.config.roles.sampling(),
         secret=roles.secret,
         context_tokens=who.context_tokens,
+        found=found,
     )
 
 

@@ -55,7 +55,7 @@ from theories.record import (
     TheoryFailed,
     TheoryScored,
 )
-from theories.roles.record import SuccessorTried, TrialsProposed
+from theories.roles.record import Investigated, SuccessorTried, TrialsProposed
 from theories.score import Estimate
 from theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
 from traces.digest import Digest
@@ -140,6 +140,8 @@ class RunState:
     """What others had learned before."""
     recalled: tuple[Recorded[LessonsRecalled], ...] = ()
     inquiries: tuple[Recorded[InquiryMade], ...] = ()
+    investigated: tuple[Recorded[Investigated], ...] = ()
+    """What language models looked into with the laboratory's tools."""
     displaced: frozenset[Digest] = frozenset()
     """Seats of judges that lost them: what they justified is doubted."""
     cycles: tuple[Recorded[CycleClosed], ...] = ()
@@ -296,6 +298,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, taken=item)
         case LessonsRecalled():
             return replace(state, recalled=(*state.recalled, item))
+        case Investigated():
+            return replace(state, investigated=(*state.investigated, item))
         case InquiryMade():
             return replace(state, inquiries=(*state.inquiries, item))
         case CycleClosed():

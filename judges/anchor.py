@@ -94,6 +94,11 @@ class AnchorItem:
         )
 
 
+def version_of(items: Iterable[AnchorItem]) -> Digest:
+    """Of some items in their order: changes with any of them."""
+    return digest_of([item.digest for item in items])
+
+
 @dataclass(frozen=True)
 class AnchorSet:
     """Items in three parts. Make it with `split`."""
@@ -110,7 +115,7 @@ class AnchorSet:
 
     def digest_of(self, part: Part) -> Digest:
         """Version of one part; that of confirm stays the same when hard cases join dev."""
-        return digest_of([item.digest for item in self.parts[part]])
+        return version_of(self.parts[part])
 
     @property
     def dev(self) -> tuple[AnchorItem, ...]:
@@ -174,8 +179,7 @@ class Access:
                 f"{', '.join(judge[:8] for judge in before[0].judges)}; it opens once. Report what was found then."
             )
         items = anchor.dev if part == "dev" else anchor.parts[part]
-        version = digest_of([item.digest for item in items])
-        record = Exposed(anchor=version, part=part, purpose=purpose, judges=tuple(judges), n_items=len(items))
+        record = Exposed(anchor=version_of(items), part=part, purpose=purpose, judges=tuple(judges), n_items=len(items))
         return items, replace(self, exposed=(*self.exposed, record))
 
 
@@ -191,7 +195,7 @@ def components(items: Sequence[AnchorItem]) -> list[int]:
 
     first: dict[tuple[str, str], int] = {}
     for place, item in enumerate(items):
-        for key in [("problem", name) for name in item.problems] + [("people", name) for name in item.people]:
+        for key in _ties(item):
             parent[root(place)] = root(first.setdefault(key, place))
     return [root(place) for place in range(len(items))]
 
@@ -246,14 +250,17 @@ def check_disjoint(anchor: AnchorSet) -> None:
     owner: dict[tuple[str, str], Part] = {}
     for part, items in anchor.parts.items():
         for item in items:
-            for key in [("problem", name) for name in item.problems] + [
-                ("group of people", name) for name in item.people
-            ]:
+            for key in _ties(item):
                 if owner.setdefault(key, part) != part:
                     raise AnchorError(
                         f"the parts {owner[key]} and {part} of the anchor set share the {key[0]} {key[1]!r}; "
                         "split the items again with `split`."
                     )
+
+
+def _ties(item: AnchorItem) -> list[tuple[str, str]]:
+    """What it may not share with an item of another part."""
+    return [("problem", name) for name in item.problems] + [("group of people", name) for name in item.people]
 
 
 def _stratum(item: AnchorItem) -> str:

@@ -12,8 +12,9 @@ from math import ceil, exp, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, norm
+from scipy.stats import norm
 
+from experiments.power import exact_interval
 from judges.errors import GateError
 
 Array = NDArray[np.float64]
@@ -181,9 +182,7 @@ def bias_report(
     preference = None
     if preferred_machine is not None:
         k, n = int(np.sum(preferred_machine)), len(preferred_machine)
-        low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-        high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
-        preference = k / n, low, high
+        preference = k / n, *exact_interval(k, n)
     return BiasReport(
         marginal=ratio(*counts(np.ones_like(good))),
         good=ratio(*counts(good)),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, rankdata
+from scipy.stats import rankdata
 
+from experiments.power import exact_interval
 from judges.errors import JudgeError
 
 Array = NDArray[np.float64]
@@ -70,9 +71,7 @@ def calibration(probability: Sequence[float], favoured: Sequence[bool], n_bins: 
 
 def _bin(p: Array, y: NDArray[np.bool_]) -> Bin:
     k, n = int(y.sum()), len(y)
-    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
-    high = float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
-    return Bin(float(p.mean()), k / n, (low, high), n)
+    return Bin(float(p.mean()), k / n, exact_interval(k, n), n)
 
 
 def _discrimination(p: Array, y: NDArray[np.bool_]) -> tuple[float | None, float | None]:

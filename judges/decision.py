@@ -191,9 +191,10 @@ into the problem's actions."""
 
 def optimal(problem: Problem) -> Policy:
     """The best plan for a problem as it is believed to be."""
+    plan = _Plan(problem)
 
     def choose(start: Array, seen: Seen, steps: int) -> Array:
-        values = _Plan(problem).values(start, seen, steps)
+        values = plan.values(start, seen, steps)
         names = [name for name in problem.actions if name in values]
         table = np.stack(np.broadcast_arrays(*(values[name] for name in names)))
         return np.asarray(np.array([problem.actions.index(name) for name in names])[table.argmax(axis=0)])

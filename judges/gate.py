@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from judges.anchor import Access, AnchorItem, AnchorSet, components
+from judges.anchor import Access, AnchorItem, AnchorSet, components, version_of
 from judges.answer import Answers, ask
 from judges.errors import GateError, ReplayError
 from judges.judge import Judge
@@ -192,11 +192,11 @@ def register(
     kept = pair.kept
     n = int(kept.sum())
     level = settings.working_level if settings.tier == "working" else ledger.level
+    differ = float(np.mean(pair.incumbent.side[kept] != pair.challenger.side[kept])) if n else 0.0
     if settings.test == "loss":
         spread = _spread_of_losses(pair)
         detectable = detectable_mean(spread, n, level, wanted=settings.power) if n else 1.0
     else:
-        differ = float(np.mean(pair.incumbent.side[kept] != pair.challenger.side[kept])) if n else 0.0
         detectable = minimum_detectable_gain(n, differ, level, settings.floor, wanted=settings.power)
     return GateRegistered(
         slot=slot,
@@ -210,7 +210,7 @@ def register(
         seed=seed,
         n_items=n_items,
         n_excluded=n_items - n,
-        discordance=float(np.mean(pair.incumbent.side[kept] != pair.challenger.side[kept])) if n else 0.0,
+        discordance=differ,
         minimum_detectable=detectable,
         expected=float(np.mean((pair.incumbent.probability[kept] - pair.challenger.probability[kept]) ** 2))
         if n
@@ -270,7 +270,7 @@ def decide(
         outcome: Outcome = "error" if "no answer" in refusal else "underpowered"
         decided = GateDecided(**common, verdict=outcome, reason=refusal, debit=0.0, level_left=ledger.level)
         return decided, ledger
-    if digest_of([item.digest for item in items]) != registration.anchor:
+    if version_of(items) != registration.anchor:
         raise GateError(f"these items are not the registered confirm part ({registration.anchor[:8]}).")
     kept = pair.kept
     right = [_right(answers, items)[kept] for answers in (pair.incumbent, pair.challenger)]

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from language_models.client import LanguageModel, Request, Sampling
-from language_models.context import Context, Count, Entry, append, assemble, count_tokens, cut
+from language_models.context import (
+    Context,
+    Count,
+    Entry,
+    append,
+    assemble,
+    count_tokens,
+    cut,
+    most_that_fit,
+    words_of,
+)
 from language_models.errors import BudgetExhaustedError, RequestRefusedError, TransientError
 from language_models.fence import neutralise
 from language_models.pins import Rule
@@ -129,10 +139,9 @@ class ModelCompactor:
 def _end(text: str, room: int, count: Count) -> str:
     if count(text) <= room:
         return text
-    words = re.findall(r"\s*\S+", text)
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        kept = "".join(words[len(words) - middle :]).lstrip()
-        low, high = (middle, high) if count(kept) <= room else (low, middle - 1)
-    return "".join(words[len(words) - low :]).lstrip() if low else ""
+    words = words_of(text)
+
+    def last(n: int) -> str:
+        return "".join(words[len(words) - n :]).lstrip()
+
+    return last(most_that_fit(len(words), lambda n: count(last(n)) <= room))

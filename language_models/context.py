@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, Literal, Protocol
@@ -17,7 +18,7 @@ from pydantic import ValidationError
 
 from language_models.client import Message, Part, ToolCall, ToolOffer
 from language_models.errors import ContextTooLongError
-from language_models.fence import QUOTED, fence, fence_note, neutralise, nonce_of, without_marks
+from language_models.fence import FENCE_NOTE, QUOTED, fence, neutralise, without_marks
 from language_models.pins import Rule, check_room, pinned
 from language_models.quotes import check_against
 from language_models.tool import mention
@@ -252,12 +253,18 @@ def cut(text: str, room: int, count: Count = count_tokens) -> str:
     """The beginning of ``text`` that fits ``room`` tokens, cut between words."""
     if count(text) <= room:
         return text
-    words = re.findall(r"\s*\S+", text)
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count("".join(words[:middle])) <= room else (low, middle - 1)
-    return "".join(words[:low])
+    words = words_of(text)
+    return "".join(words[: most_that_fit(len(words), lambda n: count("".join(words[:n])) <= room)])
+
+
+def words_of(text: str) -> list[str]:
+    """``text`` in pieces, each a word with the blanks before it."""
+    return re.findall(r"\s*\S+", text)
+
+
+def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to ``most`` that fits, where every smaller one but 0 fits too; 0 if none does."""
+    return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
 async def fit(
@@ -293,7 +300,6 @@ def assemble(
     rules: Sequence[Rule] = (),
     *,
     secret: str = "",
-    nonce: str | None = None,
 ) -> tuple[Message, ...]:
     """The messages of a request: pinned rules, the role's prompt, the context with its data fenced, the rules again.
 
@@ -301,15 +307,11 @@ def assemble(
         context: The role's working memory.
         prompt: The role's own.
         rules: Those `active` for the role.
-        secret: Known to the run only; makes nonces that nobody can work out who knows the whole context.
-        nonce: Of the fences. None makes one for this request; one for a whole conversation, from `nonce_of`, leaves
-            the server's prefix cache something to find, at the price that a model can be led to repeat it.
+        secret: Known to the run only; makes nonces of fences that nobody can work out who knows the whole context.
     """
-    texts = [entry.text for entry in context.entries] + [entry.source for entry in context.entries]
-    nonce = nonce_of([prompt, *texts], secret) if nonce is None else nonce
-    messages = [Message(role="system", content=f"{without_marks(prompt)}\n\n{fence_note(nonce)}")]
+    messages = [Message(role="system", content=f"{without_marks(prompt)}\n\n{FENCE_NOTE}")]
     for entry in context.entries:
-        message = _message(entry, nonce)
+        message = _message(entry, secret)
         if message.role == "user" and messages[-1].role == "user":  # many templates want turns to alternate
             messages[-1] = messages[-1].model_copy(update={"content": f"{messages[-1].content}\n\n{message.content}"})
         else:
@@ -317,7 +319,7 @@ def assemble(
     return pinned(messages, rules)
 
 
-def _message(entry: Entry, nonce: str) -> Message:
+def _message(entry: Entry, secret: str) -> Message:
     match entry.kind:
         case "task":
             return Message(role="user", content=without_marks(entry.text))
@@ -325,9 +327,9 @@ def _message(entry: Entry, nonce: str) -> Message:
             calls = tuple(_as_sent(call) for call in entry.tool_calls)
             return Message(role="assistant", content=without_marks(entry.text), tool_calls=calls)
         case "result":
-            return Message(role="tool", content=fence(entry.text, entry.source, nonce), call_id=entry.call_id)
+            return Message(role="tool", content=fence(entry.text, entry.source, secret), call_id=entry.call_id)
         case _:
-            return Message(role="user", content=fence(entry.text, entry.source, nonce))
+            return Message(role="user", content=fence(entry.text, entry.source, secret))
 
 
 def _as_sent(call: ToolCall) -> ToolCall:

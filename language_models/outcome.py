@@ -60,7 +60,7 @@ def repeated(text: str) -> str | None:
 def _is_json(text: str) -> bool:
     """Whether it is a whole JSON value: lists of equal numbers are no repetition."""
     try:
-        json.loads(text)
+        json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return False
     return True
@@ -74,7 +74,7 @@ def _complete(text: str) -> bool:
     if not start.startswith(("{", "[")):
         return False
     try:
-        json.JSONDecoder().raw_decode(start)
+        json.JSONDecoder(strict=False).raw_decode(start)
     except (ValueError, RecursionError):
         return False
     return True

@@ -35,7 +35,7 @@ MOST_CHARACTERS: Final = 400_000
 _REPEATED: Final = 8_000
 _SHOWN_ERRORS: Final = 8
 _SHOWN: Final = 300
-_ENFORCEABLE_NOT: Final = (
+NOT_ENFORCEABLE: Final = (
     "multipleOf",
     "uniqueItems",
     "contains",
@@ -127,7 +127,7 @@ def _unenforceable(schema: Any, path: str) -> Iterator[str]:
         for place, inner in enumerate(schema):
             yield from _unenforceable(inner, f"{path}[{place}]")
     elif isinstance(schema, Mapping):
-        yield from (f"{path} has {word}" for word in _ENFORCEABLE_NOT if word in schema)
+        yield from (f"{path} has {word}" for word in NOT_ENFORCEABLE if word in schema)
         if schema.get("type") == "object" and schema.get("additionalProperties", False) is not False:
             yield f"{path} has fields of any name"
         for name, inner in schema.items():
@@ -171,7 +171,8 @@ def _value(content: str) -> Any:
     if not text.startswith(("{", "[")) and len(blocks := _FENCE.findall(text)) == 1:
         text = blocks[0]
     try:
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+        # A schema that is enforced lets line ends and other controls stand in texts as they are.
+        value = json.loads(text, strict=False, parse_constant=_no_constant, object_pairs_hook=_no_twice)
         # Halves of characters and numbers like 1e999 pass until here, but no record could hold them.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as error:

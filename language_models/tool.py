@@ -139,9 +139,9 @@ class Toolbox:
         if tool is None:
             return Refusal("unknown_tool", _unknown("tool", call.name, list(self.tools)))
         try:
-            _parse_object(call.arguments)
+            given = _parse_object(call.arguments)
             # Strict, so that text is not taken for a number, nor 1 for true.
-            arguments = tool.arguments.model_validate_json(call.arguments, strict=True)
+            arguments = tool.arguments.model_validate_json(json.dumps(given), strict=True)
             values = as_json(arguments)
         except ValidationError as error:
             return Refusal("bad_arguments", _explain(tool, error))
@@ -175,7 +175,7 @@ def _check_tool(tool: Tool, known: Mapping[str, Tool]) -> None:
 
 
 def _parse_object(text: str) -> dict[str, Any]:
-    """Refuse what pydantic would let pass: a key given twice, NaN, text of any length."""
+    """Refuse what pydantic would let pass: a key given twice, NaN, text of any length; control characters may stand."""
     if len(text) > MAX_ARGUMENT_CHARACTERS:
         raise ValueError(f"they have {len(text)} characters; {MAX_ARGUMENT_CHARACTERS} are allowed")
 
@@ -184,7 +184,7 @@ def _parse_object(text: str) -> dict[str, Any]:
             raise ValueError("a name is given twice")
         return dict(pairs)
 
-    value = json.loads(text, object_pairs_hook=unique, parse_constant=_refuse_constant)
+    value = json.loads(text, strict=False, object_pairs_hook=unique, parse_constant=_refuse_constant)
     if not isinstance(value, dict):
         raise ValueError("it is no object")
     return value

@@ -25,6 +25,15 @@ def require(condition: object, reason: str) -> None:
     pytest.skip(reason)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def laboratory_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Tests sign with a key of their own."""
+    before, place = os.environ.get("LAKATOS_HOME"), tmp_path_factory.mktemp("home")
+    os.environ["LAKATOS_HOME"] = str(place)
+    yield place
+    os.environ.pop("LAKATOS_HOME") if before is None else os.environ.update(LAKATOS_HOME=before)
+
+
 @pytest.fixture(scope="session", name="require")
 def require_fixture() -> object:
     """`require`, for tests that cannot import this file."""

@@ -12,6 +12,7 @@ TraceError
 ├── StepError                    a step cannot be run
 │   ├── StepInterruptedError     a step with effects outside was cut short; a person has to look
 │   └── StepResultError          a step returned something else than it promised
+├── HeadError                    the end of a journal cannot be signed or kept, or a bundle not be made
 ├── RecordError                  a value cannot be recorded, or a stored record cannot be read
 └── InboxError                   a delivery that cannot be accepted or found
 """
@@ -63,6 +64,10 @@ class StepInterruptedError(StepError):
 
 class StepResultError(StepError):
     """A step returned something else than it promised, or than it recorded before."""
+
+
+class HeadError(TraceError):
+    """The end of a journal cannot be signed or kept, or a bundle cannot be made or read."""
 
 
 class RecordError(TraceError):

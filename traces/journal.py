@@ -13,16 +13,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from traces.digest import Digest, canonical_json, digest_bytes, digest_of, is_digest
+from traces import standalone
+from traces.digest import Digest, canonical_json, digest_of, is_digest
 from traces.errors import ChainBrokenError, JournalError, RecordError
 from traces.stores import STORES
 from traces.stores.store import Row, Store
 
 INTENT: Final = "intent"
 """The kind of the event that is written before a step runs."""
-
-_EVENT_TAG: Final = "lakatos-event-1"
-_START_TAG: Final = "lakatos-journal-1"
+_read: Final = json.JSONDecoder().decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,19 @@ class Event:
     """Hash of the event before, or what the journal starts from."""
     hash: Digest
     """Seals this event and, through ``previous_hash``, all before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to be written as one event; fields as of `Event`."""
+
+    kind: str
+    body: Mapping[str, Any]
+    key: Digest
+    name: str
+    position: Mapping[str, int | str]
+    inputs: Sequence[Digest]
+    attempt: int = 1
 
 
 class Journal:
@@ -142,30 +154,38 @@ class Journal:
             ReadOnlyError: The journal was opened for reading.
             JournalError: The disk is full or fails, or the step has a result already. Nothing was written.
         """
-        for digest in (key, *inputs):
-            if not is_digest(digest):
-                raise RecordError(f"{digest!r} in step {name!r} is no digest: give 64 lower-case hexadecimal digits.")
+        entry = Entry(kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt)
+        return self.append_all([entry])[0]
+
+    def append_all(self, entries: Sequence[Entry]) -> list[Event]:
+        """Write events that happened together, in order and in one commit: all are on disk when this returns, or none.
+
+        An intent must be on disk before its work begins, so it can share a commit with what came before it, never with
+        the result of its own step.
+
+        Raises:
+            RecordError: As for `append`; nothing was written.
+            ReadOnlyError: The journal was opened for reading.
+            JournalError: As for `append`; nothing was written.
+        """
+        for entry in entries:
+            for digest in (entry.key, *entry.inputs):
+                if not is_digest(digest):
+                    raise RecordError(
+                        f"{digest!r} in step {entry.name!r} is no digest: give 64 lower-case hexadecimal digits."
+                    )
         with self._guard:
+            rows: list[Row] = []
             seq, previous_hash = self._head
-            row = Row(
-                seq=seq + 1,
-                time_utc=datetime.now(UTC).isoformat(timespec="microseconds"),
-                kind=kind,
-                key=key,
-                name=name,
-                position=canonical_json(dict(position)).decode(),
-                attempt=attempt,
-                inputs=canonical_json(list(inputs)).decode(),
-                body=canonical_json(dict(body)).decode(),
-                record_digest="",
-                previous_hash=previous_hash,
-                hash="",
-            )
-            row = row._replace(record_digest=record_digest_of(row))
-            row = row._replace(hash=hash_of(row))
-            self._store.append(row)
-            self._head = (row.seq, row.hash)
-        return event_of(row)
+            for entry in entries:
+                rows.append(_row(entry, seq + 1, previous_hash))
+                seq, previous_hash = rows[-1].seq, rows[-1].hash
+            if len(rows) == 1:
+                self._store.append(rows[0])
+            else:
+                self._store.append_all(rows)
+            self._head = (seq, previous_hash)
+        return [event_of(row) for row in rows]
 
     def events(self, after_seq: int = 0) -> Iterator[Event]:
         """Events after number ``after_seq``, each checked against its hash and the one before.
@@ -173,19 +193,14 @@ class Journal:
         Raises:
             ChainBrokenError: An event was changed, dropped or moved.
         """
-        previous: Row | None = None
-        for row in self._store.rows(after_seq):
-            problem = fault(row)
-            if problem is None and previous is not None:
-                problem = link_fault(row, previous.seq, previous.hash)
-            elif problem is None and after_seq == 0:
-                problem = link_fault(row, 0, start_of(self._store.meta()))
-            if problem:
-                raise ChainBrokenError(
-                    f"{place(row)} of {self.path} {problem}; run `lakatos audit` for the whole story."
-                )
-            previous = row
-            yield event_of(row)
+        expected = None if after_seq else start_of(self._store.meta()).encode()
+        try:
+            for row in standalone.sound(self._store.stored(after_seq), after_seq, expected):
+                yield _event(row)
+        except standalone.ChainFaultError as error:
+            raise ChainBrokenError(
+                f"{_place(error.row)} of {self.path} {error.problem}; run `lakatos audit` for the whole story."
+            ) from None
 
     def find(self, key: Digest) -> Event | None:
         """The result of the step with this key; None if it has none yet, begun or not."""
@@ -219,25 +234,38 @@ class Journal:
         return event_of(row)
 
 
+def _row(entry: Entry, seq: int, previous_hash: Digest) -> Row:
+    row = Row(
+        seq=seq,
+        time_utc=datetime.now(UTC).isoformat(timespec="microseconds"),
+        kind=entry.kind,
+        key=entry.key,
+        name=entry.name,
+        position=canonical_json(dict(entry.position)).decode(),
+        attempt=entry.attempt,
+        inputs=canonical_json(list(entry.inputs)).decode(),
+        body=canonical_json(dict(entry.body)).decode(),
+        record_digest="",
+        previous_hash=previous_hash,
+        hash="",
+    )
+    row = row._replace(record_digest=record_digest_of(row))
+    return row._replace(hash=hash_of(row))
+
+
 def record_digest_of(row: Row) -> Digest:
     """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
-    return digest_bytes(
-        b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}'
-        % (_bytes(row.body), _bytes(row.inputs), _quoted(row.key), _quoted(row.kind))
-    )
+    return standalone.record_digest_of(_stored(row)).decode()
 
 
 def hash_of(row: Row) -> Digest:
     """Digest of the list of everything else that the event says, with a tag for the version of this encoding."""
-    head = (_quoted(_EVENT_TAG), b"%d" % row.seq, _quoted(row.time_utc), b"%d" % row.attempt, _quoted(row.name))
-    tail = (_bytes(row.position), _quoted(row.record_digest), _quoted(row.previous_hash))
-    return digest_bytes(b"[%b]" % b",".join(head + tail))
+    return standalone.hash_of(_stored(row)).decode()
 
 
 def start_of(stored_meta: Mapping[str, str]) -> Digest:
     """What the first event is chained to."""
-    entries = (_quoted(text) for item in sorted(stored_meta.items()) for text in item)
-    return digest_bytes(b"[%b]" % b",".join((_quoted(_START_TAG), *entries)))
+    return standalone.start_of([(_bytes(name), _bytes(value)) for name, value in stored_meta.items()]).decode()
 
 
 def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
@@ -253,20 +281,12 @@ def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
 
 def fault(row: Row) -> str | None:
     """What is wrong with one row by itself; None if nothing is."""
-    if row.record_digest != record_digest_of(row):
-        return "was changed: its record does not hash to its record digest"
-    if row.hash != hash_of(row):
-        return "was changed: its time, name, place or digests do not fit its hash"
-    return None
+    return standalone.fault_of(_stored(row))
 
 
 def link_fault(row: Row, previous_seq: int, previous_hash: Digest) -> str | None:
     """What is wrong between a row and the one before it; None if nothing is."""
-    if row.seq != previous_seq + 1:
-        return f"follows event {previous_seq}: events between them are missing"
-    if row.previous_hash != previous_hash:
-        return "is not chained to what stands before it: something was changed, dropped or moved"
-    return None
+    return standalone.link_fault_of(row.seq, _bytes(row.previous_hash), previous_seq, _bytes(previous_hash))
 
 
 def place(row: Row | Event) -> str:
@@ -281,14 +301,39 @@ def event_of(row: Row) -> Event:
     Raises:
         ChainBrokenError: The row holds none; only a forged one can, if it fits its hash.
     """
+    return _event(_stored(row))
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
     try:
-        position, inputs, body = json.loads(row.position), json.loads(row.inputs), json.loads(row.body)
-        if not (isinstance(position, dict) and isinstance(body, dict) and all(map(is_digest, inputs))):
+        place, cited, said = _read(position.decode()), _read(inputs.decode()), _read(body.decode())
+        if not (isinstance(place, dict) and isinstance(said, dict) and all(map(is_digest, cited))):
             raise ValueError("its position, inputs or body are of another form")
     except (TypeError, ValueError) as error:
-        raise ChainBrokenError(f"{place(row)} cannot be read ({error}); restore the journal from a copy.") from error
-    values = row._asdict() | {"position": position, "inputs": tuple(inputs), "body": body}
-    return Event(**values)
+        stored = standalone.StoredRow(*row)
+        raise ChainBrokenError(
+            f"{_place(stored)} cannot be read ({error}); restore the journal from a copy."
+        ) from error
+    return Event(
+        seq,
+        time_utc.decode("utf-8", "surrogateescape"),
+        kind.decode("utf-8", "surrogateescape"),
+        key.decode("utf-8", "surrogateescape"),
+        name.decode("utf-8", "surrogateescape"),
+        place,
+        attempt,
+        tuple(cited),
+        said,
+        digest.decode("utf-8", "surrogateescape"),
+        previous.decode("utf-8", "surrogateescape"),
+        own.decode("utf-8", "surrogateescape"),
+    )
+
+
+def _place(row: standalone.StoredRow) -> str:
+    kind, name = row.kind.decode(errors="replace"), row.name.decode(errors="replace")
+    return f"event {row.seq} ({kind} of {name!r})"
 
 
 def step_key(name: str, inputs: Sequence[Digest], position: Mapping[str, int | str]) -> Digest:
@@ -300,5 +345,5 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _quoted(text: str) -> bytes:
-    return _bytes(json.dumps(text, ensure_ascii=False))
+def _stored(row: Row) -> standalone.StoredRow:
+    return standalone.StoredRow(*(_bytes(value) if isinstance(value, str) else value for value in row))  # type: ignore[arg-type]

@@ -1,30 +1,20 @@
 """The audit of a trace: what is stored is what was written, and it hangs together."""
 
-import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from traces.artifact import ArtifactStore, write_whole
-from traces.digest import Digest, canonical_json, is_digest
+from traces.artifact import ArtifactStore
+from traces.digest import Digest
 from traces.errors import ArtifactError, JournalError, RecordError
-from traces.journal import INTENT, Event, Journal, event_of, fault, link_fault, meta_of, place, start_of, step_key
+from traces.head import HEADS_FILE, Head, kept_apart, kept_heads, known_key
+from traces.journal import INTENT, Event, event_of, fault, link_fault, meta_of, place, start_of, step_key
 from traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from traces.stores import STORES
 from traces.stores.store import Row, Store
-
-HEADS_FILE: Final = "heads.jsonl"
-
-
-@dataclass(frozen=True)
-class Head:
-    """The end of a journal at one moment. Kept elsewhere, it shows whether later events were cut off."""
-
-    seq: int
-    hash: Digest
 
 
 @dataclass(frozen=True)
@@ -69,14 +59,16 @@ class _Findings:
 
     def __init__(self) -> None:
         self.faults: dict[str, tuple[str, int | None]] = {}
+        self.n_heads = self.n_signed = 0
 
     def add(self, name: str, detail: str, seq: int | None = None) -> None:
         self.faults.setdefault(name, (detail, seq))
 
     def report(self) -> VerifyReport:
+        answers = {**_QUESTIONS, "heads": f"{_QUESTIONS['heads']} ({self.n_heads}, {self.n_signed} of them signed)"}
         checks = tuple(
-            Check(name, False, *self.faults[name]) if name in self.faults else Check(name, True, question)
-            for name, question in _QUESTIONS.items()
+            Check(name, False, *self.faults[name]) if name in self.faults else Check(name, True, answer)
+            for name, answer in answers.items()
         )
         return VerifyReport(not self.faults, checks)
 
@@ -86,6 +78,7 @@ def verify(
     types: Mapping[str, type[Record]] | None = None,
     *,
     roots: Iterable[Digest] = (),
+    key: str | None = None,
 ) -> VerifyReport:
     """Check a trace from its stored bytes. Whatever is wrong is in the report; nothing is raised or changed.
 
@@ -93,12 +86,15 @@ def verify(
         folder_or_trace: A folder with a trace, or a trace that is open.
         types: Which class reads which kind of record; those of the trace if it is open.
         roots: Digests that inputs may cite besides records, artifacts and the roots of the trace.
+        key: Public key that heads must be signed with, 64 hexadecimal digits; that of this machine's laboratory, if it
+            has one, by default, and any where it is empty.
     """
     findings = _Findings()
+    key = (known_key() or "") if key is None else key
     if isinstance(folder_or_trace, Trace):
         trace = folder_or_trace
         folder, known_types = trace.journal.path.parent, {**trace.types, **(types or {})}
-        _verify(trace.journal.store, trace.artifacts, folder, known_types, {*roots, *trace.roots}, findings)
+        _verify(trace.journal.store, trace.artifacts, folder, known_types, {*roots, *trace.roots}, key, findings)
         return findings.report()
     folder, known_types = Path(folder_or_trace), {**OWN_TYPES, **(types or {})}
     try:
@@ -107,7 +103,7 @@ def verify(
         findings.add("database", str(error))
         return findings.report()
     try:
-        _verify(store, ArtifactStore(folder / ARTIFACT_FOLDER), folder, known_types, set(roots), findings)
+        _verify(store, ArtifactStore(folder / ARTIFACT_FOLDER), folder, known_types, set(roots), key, findings)
     finally:
         store.close()
     return findings.report()
@@ -119,6 +115,7 @@ def _verify(
     folder: Path,
     types: Mapping[str, type[Record]],
     roots: set[Digest],
+    key: str,
     findings: _Findings,
 ) -> None:
     whole = _verify_artifacts(artifacts, findings)
@@ -127,7 +124,11 @@ def _verify(
             findings.add("database", problem)
         stored_meta = store.meta()
         roots |= {str(root) for root in meta_of(stored_meta).get("roots", ())}
-        heads = dict(_heads(folder, findings))
+        first = next(iter(store.rows()), None)
+        identity = start_of(stored_meta) if first is None else first.hash
+        heads = defaultdict[int, set[Digest]](set)
+        for head in _heads(folder, identity, key, findings):
+            heads[head.seq].add(head.hash)
         _verify_head(heads, 0, start_of(stored_meta), findings)
         audit = _Audit(types, roots, whole, artifacts.has, findings)
         last = 0
@@ -136,9 +137,10 @@ def _verify(
             _verify_head(heads, row.seq, row.hash, findings)
             last = row.seq
         audit.finish()
-        for seq in sorted(heads):
+        for seq in sorted(seq for seq in heads if seq > last):
             findings.add("heads", f"the head of event {seq} was written down, but the journal ends at event {last}: "
-                         "later events were cut off; restore the journal from a copy.", seq)  # fmt: skip
+                         "later events were cut off. What is there up to there is as it was written; restore the rest "
+                         "from a copy.", seq)  # fmt: skip
     except JournalError as error:
         findings.add("database", str(error))
 
@@ -228,44 +230,26 @@ def _verify_artifacts(artifacts: ArtifactStore, findings: _Findings) -> set[Dige
     return found
 
 
-def _heads(folder: Path, findings: _Findings) -> Iterator[tuple[int, Digest]]:
-    try:
-        lines = (folder / HEADS_FILE).read_text().splitlines()
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as error:
-        findings.add("heads", f"{folder / HEADS_FILE} cannot be read: {error}; restore it from a copy.")
-        return
-    for number, line in enumerate(lines, start=1):
-        try:
-            head = json.loads(line)
-            seq, event_hash = head["seq"], head["hash"]
-        except (ValueError, KeyError, TypeError):
-            seq, event_hash = None, None
-        if isinstance(seq, int) and is_digest(event_hash):
-            yield seq, event_hash
-        else:
-            findings.add("heads", f"line {number} of {folder / HEADS_FILE} is no head; restore it from a copy.")
+def _heads(folder: Path, identity: Digest, key: str, findings: _Findings) -> Iterator[Head]:
+    """Heads beside the journal and in the second place, each checked by itself."""
+    for path in (folder / HEADS_FILE, kept_apart(identity)):
+        for kept in kept_heads(path):
+            if kept.problem:
+                findings.add("heads", kept.problem)
+            if kept.signed_by and key and kept.signed_by != key:
+                findings.add(
+                    "heads",
+                    f"line {kept.line} of {kept.path} is signed by {kept.signed_by}, not by {key}: somebody else "
+                    "signed it, or the run was made in another laboratory; give its key to `lakatos audit --key`.",
+                )
+            if kept.head is not None:
+                findings.n_heads += 1
+                findings.n_signed += bool(kept.signed_by)
+                yield kept.head
 
 
-def _verify_head(heads: dict[int, Digest], seq: int, event_hash: Digest, findings: _Findings) -> None:
-    expected = heads.pop(seq, event_hash)
-    if expected != event_hash:
-        findings.add("heads", f"event {seq} had hash {expected} when its head was written down, and has another now: "
-                     "the journal was written anew; restore it from a copy.", seq)  # fmt: skip
-
-
-def write_head(folder: Path) -> Head:
-    """Write the present end of the journal to ``heads.jsonl``; print it, publish it, keep it elsewhere.
-
-    Raises:
-        JournalError: The journal cannot be read.
-        ArtifactError: The disk is full or fails.
-    """
-    path = Path(folder) / HEADS_FILE
-    with Journal.open(Path(folder) / JOURNAL_FILE, read_only=True) as journal:
-        head = Head(*journal.head)
-    before = path.read_bytes() if path.exists() else b""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    write_whole(path, before + canonical_json({"seq": head.seq, "hash": head.hash, "time_utc": now}) + b"\n")
-    return head
+def _verify_head(heads: Mapping[int, set[Digest]], seq: int, event_hash: Digest, findings: _Findings) -> None:
+    for expected in heads.get(seq, ()):
+        if expected != event_hash:
+            findings.add("heads", f"event {seq} had hash {expected} when its head was written down, and has another "
+                         "now: the journal was written anew; restore it from a copy.", seq)  # fmt: skip

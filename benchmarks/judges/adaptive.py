@@ -38,6 +38,7 @@ from numpy.typing import NDArray  # noqa: E402
 from scipy.special import expit  # noqa: E402
 from scipy.stats import spearmanr  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from judges.item_response import ability_of, allowed_items, calibrate, screen  # noqa: E402
 
@@ -146,9 +147,7 @@ def reach(probabilities: Callable[[float], Array], accuracy: float) -> Array:
 
 def interval(values: Any) -> list[float]:
     """Mean over seeds and its 95% interval."""
-    array = np.asarray(values, dtype=float)
-    mean, error = float(array.mean()), float(array.std(ddof=1) / np.sqrt(len(array)))
-    return [round(mean, 4), round(mean - 1.96 * error, 4), round(mean + 1.96 * error, 4)]
+    return [round(end, 4) for end in mean_interval(values)]
 
 
 def summary(seeds: list[dict[str, Any]]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from experiments.archives import ARCHIVES  # noqa: E402
 from experiments.archives.fetch import load_archive  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
+from experiments.power import wilson_interval  # noqa: E402
 from judges.anchor import Access, AnchorItem, AnchorSet, check_disjoint, split  # noqa: E402
 from judges.answer import ask  # noqa: E402
 from judges.bias import bias_report  # noqa: E402
@@ -72,9 +73,8 @@ def build(domain: str, folder: Path, data: Path | None, per_domain: int) -> None
 
 def share(values: list[bool]) -> dict[str, Any]:
     """Share with its 95% interval (Wilson)."""
-    n, p = len(values), float(np.mean(values))
-    middle, half = (p + 1.92 / n) / (1 + 3.84 / n), 1.96 / (1 + 3.84 / n) * np.sqrt(p * (1 - p) / n + 0.96 / n**2)
-    return {"share": p, "low": float(middle - half), "high": float(middle + half), "n": n}
+    low, high = wilson_interval(sum(values), len(values))
+    return {"share": sum(values) / len(values), "low": low, "high": high, "n": len(values)}
 
 
 def accuracy(judge: Judge, items: tuple[AnchorItem, ...]) -> dict[str, Any]:

@@ -34,16 +34,16 @@ import numpy as np  # noqa: E402
 from scipy.optimize import brentq  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
+from benchmarks.judges.replacement import Slot  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.anchor import Access, AnchorItem, split  # noqa: E402
-from judges.answer import ask  # noqa: E402
+from experiments.power import wilson_interval  # noqa: E402
+from judges.anchor import AnchorItem, split  # noqa: E402
 from judges.bias import bias_report  # noqa: E402
-from judges.gate import CERTIFIED, challenge  # noqa: E402
-from judges.hard_case import trap  # noqa: E402
+from judges.gate import CERTIFIED  # noqa: E402
 from judges.judge import Submission  # noqa: E402
-from judges.ledger import Ledger, Spending  # noqa: E402
 from judges.paired import published_rule  # noqa: E402
-from judges.program import Factor, Labelled, Program, ProgramJudge, Term, breed, fit, labelled, log_odds  # noqa: E402
+from judges.program import Factor, Labelled, Program, Term, fit, labelled, log_odds  # noqa: E402
 from traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "bias.json"
@@ -148,12 +148,6 @@ def arrays(found: list[AnchorItem], labels: list[bool] | None = None) -> Labelle
     return labelled([item.submission for item in found], labels or [item.label for item in found], FEATURES)
 
 
-def right(program: Program, found: list[AnchorItem]) -> tuple[int, int]:
-    table = arrays(found)
-    n = int(((log_odds(program, FEATURES, table.values) > 0) == (table.labels > 0)).sum())
-    return n, len(found) - n
-
-
 def rejected(program: Program, settled: list[AnchorItem], *, bad_only: bool) -> list[AnchorItem]:
     """Accepted machine-written theories, as traps of one class."""
     table = arrays(settled)
@@ -175,13 +169,10 @@ def one_class(
         traps += rejected(current, settled, bad_only=bad_only)
         own = arrays([*anchor, *traps], [item.label for item in anchor] + [False] * len(traps))
         challenger = fit(whole, own)
-        judged_on = [*anchor, *traps] if bad_only else anchor + traps
-        labels = [item.label for item in anchor] + [False] * len(traps)
         counts = []
         for program in (current, challenger):
-            said = log_odds(program, FEATURES, arrays(judged_on).values) > 0
-            n = int((said == np.array(labels)).sum())
-            counts.append((n, len(labels) - n))
+            n = int(((log_odds(program, FEATURES, own.values) > 0) == (own.labels > 0)).sum())
+            counts.append((n, len(own.labels) - n))
         better = published_rule(counts[0], counts[1:]) is not None if bad_only else counts[1][0] > counts[0][0]
         if better:
             current, replaced = challenger, replaced + 1
@@ -192,25 +183,9 @@ def ours(
     first: Program, anchor_items: list[AnchorItem], epochs: list[list[AnchorItem]], seed: int
 ) -> tuple[Program, int, list[str]]:
     """Two-class traps in dev, breeding, the gate."""
-    anchor, current, replaced, verdicts = split(anchor_items, seed), first, 0, []
-    ledger: Ledger = Spending()
-    access = Access()
-    for epoch, settled in enumerate(epochs):
-        judge = ProgramJudge(current)
-        anchor = trap(anchor, ask(judge, [item.submission for item in settled]), settled)
-        rng = np.random.default_rng([seed, epoch])
-        challenger = breed(current, arrays(list(anchor.dev)), rng, n_generations=4, n_children=8)[0]
-        if ProgramJudge(challenger).digest == judge.digest:
-            verdicts.append("same")
-            continue
-        found = challenge(
-            SETTINGS, judge, ProgramJudge(challenger), anchor, access, ledger, slot="program", epoch=epoch, seed=seed
-        )
-        access, ledger, decided = found.access, found.ledger, found.decided
-        verdicts.append(decided.verdict)
-        if decided.verdict == "replace":
-            current, replaced = challenger, replaced + 1
-    return current, replaced, verdicts
+    slot = Slot(first, split(anchor_items, seed), FEATURES, SETTINGS, seed)
+    verdicts = [slot.end_epoch(epoch, settled, n_generations=4, n_children=8) for epoch, settled in enumerate(epochs)]
+    return slot.current, verdicts.count("replace"), verdicts
 
 
 def measure(program: Program, first: Program, world: World, seed: int) -> dict[str, float]:
@@ -257,9 +232,7 @@ def cell(world: World, seed: int, n_anchor: int) -> list[dict[str, Any]]:
 
 
 def wilson(k: int, n: int) -> list[float]:
-    p = k / n
-    middle, half = (p + 1.92 / n) / (1 + 3.84 / n), 1.96 / (1 + 3.84 / n) * np.sqrt(p * (1 - p) / n + 0.96 / n**2)
-    return [round(float(middle - half), 3), round(float(middle + half), 3)]
+    return [round(end, 3) for end in wilson_interval(k, n)]
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -268,10 +241,10 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     parity = sum(0.9 <= row["against_best"] <= 1.11 for row in rows)
     kept = sum(max(row["lost_machine"], row["lost_human"]) <= 0.01 for row in rows)
     replaced = sum(row["replaced"] > 0 for row in rows)
-    half = 1.96 * ratios.std(ddof=1) / np.sqrt(n)
+    mean, low, high = mean_interval(ratios)
     return {
         "world": rows[0]["world"], "n_anchor": rows[0]["n_anchor"], "rule": rows[0]["rule"], "n_seeds": n,
-        "ratio": float(ratios.mean()), "ratio_interval": [float(ratios.mean() - half), float(ratios.mean() + half)],
+        "ratio": mean, "ratio_interval": [low, high],
         "ratio_range": [float(ratios.min()), float(ratios.max())],
         "within": parity / n, "within_interval": wilson(parity, n),
         "at_most_a_point_lost": kept / n, "lost_interval": wilson(kept, n),

@@ -30,6 +30,7 @@ import numpy as np  # noqa: E402
 from scipy.special import expit  # noqa: E402
 from scipy.stats import spearmanr  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from judges.erasure import Measured, Measurements  # noqa: E402
 from traces.digest import digest_of  # noqa: E402
@@ -150,13 +151,8 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             line: dict[str, Any] = {"n_new": n_new, "arm": arm, "n_seeds": len(own), "erased": own[0]["erased"]}
             for name in MEASURES:
                 values = np.array([row[name] for row in own])
-                half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
-                line[name] = {
-                    "mean": float(values.mean()),
-                    "low": float(values.mean() - half),
-                    "high": float(values.mean() + half),
-                    "worst": float(values.min()),
-                }
+                mean, low, high = mean_interval(values)
+                line[name] = {"mean": mean, "low": low, "high": high, "worst": float(values.min())}
             out.append(line)
     return out
 

@@ -31,6 +31,7 @@ import numpy as np  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
+from experiments.power import wilson_interval  # noqa: E402
 from judges.gate import CERTIFIED, WORKING  # noqa: E402
 from judges.ledger import FalseDiscovery, Ledger, Spending  # noqa: E402
 from judges.paired import (  # noqa: E402
@@ -206,9 +207,7 @@ class Around:
 
 
 def wilson(k: int, n: int) -> list[float]:
-    p = k / n
-    middle, half = (p + 1.92 / n) / (1 + 3.84 / n), 1.96 / (1 + 3.84 / n) * np.sqrt(p * (1 - p) / n + 0.96 / n**2)
-    return [round(float(middle - half), 4), round(float(middle + half), 4)]
+    return [round(end, 4) for end in wilson_interval(k, n)]
 
 
 def null_cell(name: str, n: int, k: int, correlation: float, cluster: int, n_seeds: int) -> dict[str, Any]:

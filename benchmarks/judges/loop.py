@@ -34,6 +34,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
 from experiments.participants.table import get_trials  # noqa: E402
@@ -160,9 +161,7 @@ def mean_curve(gains: list[list[float]]) -> list[float]:
 
 def interval(values: np.ndarray) -> dict[str, float]:
     """Mean with its 95% interval over seeds, and the worst seed."""
-    half = float(1.96 * values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
-    mean = float(values.mean())
-    low, high = (mean - half, mean + half) if np.isfinite(half) else (mean, mean)
+    mean, low, high = mean_interval(values)
     return {"mean": mean, "low": low, "high": high, "worst": float(values.min())}
 
 

@@ -31,15 +31,14 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
+from benchmarks.judges.replacement import Slot  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.anchor import Access, AnchorItem, split  # noqa: E402
-from judges.answer import ask  # noqa: E402
-from judges.gate import CERTIFIED, challenge  # noqa: E402
-from judges.hard_case import trap  # noqa: E402
+from judges.anchor import AnchorItem, split  # noqa: E402
+from judges.gate import CERTIFIED  # noqa: E402
 from judges.judge import Submission  # noqa: E402
-from judges.ledger import Ledger, Spending  # noqa: E402
 from judges.paired import published_rule  # noqa: E402
-from judges.program import Factor, Program, ProgramJudge, Term, breed, labelled, log_odds  # noqa: E402
+from judges.program import Factor, Program, Term, log_odds  # noqa: E402
 from traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "oscillation.json"
@@ -126,10 +125,8 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
     traits = rng.normal(size=(N_ANCHOR, 3))
     values = traits + np.outer(NOISE * rng.normal(size=N_ANCHOR), [1, 0, 0])
     labels = traits[:, 0] > 0
-    anchor = split(items(values, labels, f"{seed} anchor"), seed)
+    slot = Slot(FIRST, split(items(values, labels, f"{seed} anchor"), seed), FEATURES, SETTINGS, seed)
     writers, current, seat, seats = Writers(rng), FIRST, 0, [digest_of(FIRST.to_json())]
-    ledger: Ledger = Spending()
-    access = Access()
     traps: list[tuple[int, np.ndarray]] = []
     quality, accepted = [], []
     for epoch in range(N_EPOCHS):
@@ -151,24 +148,8 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
             found = published_rule(counts[0], counts[1:])
             chosen = current if found is None else POOL[found]
         elif rule == "ours":
-            settled = items(seen, good, f"{seed} epoch {epoch}")
-            anchor = trap(anchor, ask(ProgramJudge(current), [item.submission for item in settled]), settled)
-            table = labelled([item.submission for item in anchor.dev], [item.label for item in anchor.dev], FEATURES)
-            challenger = breed(current, table, np.random.default_rng([seed, epoch]), n_generations=3, n_children=8)[0]
-            if ProgramJudge(challenger).digest != ProgramJudge(current).digest:
-                tested = challenge(
-                    SETTINGS,
-                    ProgramJudge(current),
-                    ProgramJudge(challenger),
-                    anchor,
-                    access,
-                    ledger,
-                    slot="p",
-                    epoch=epoch,
-                    seed=seed,
-                )
-                access, ledger = tested.access, tested.ledger
-                chosen = challenger if tested.decided.verdict == "replace" else current
+            slot.end_epoch(epoch, items(seen, good, f"{seed} epoch {epoch}"), n_generations=3, n_children=8)
+            chosen = slot.current
         if chosen is not current:
             current, seat = chosen, seat + 1
             seats.append(digest_of(current.to_json()))
@@ -226,11 +207,8 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         line: dict[str, Any] = {"rule": rule, "erases": erases, "n_seeds": len(own)}
         for name in MEASURES:
             x = np.array([row[name] for row in own], dtype=float)
-            half = 1.96 * x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else 0.0
-            line[name] = {
-                "mean": float(x.mean()), "low": float(x.mean() - half), "high": float(x.mean() + half),
-                "least": float(x.min()), "most": float(x.max()),
-            }  # fmt: skip
+            mean, low, high = mean_interval(x)
+            line[name] = {"mean": mean, "low": low, "high": high, "least": float(x.min()), "most": float(x.max())}
         line["quality_by_epoch"] = np.mean([row["by_epoch"] for row in own], axis=0).round(3).tolist()
         found.append(line)
     return found

@@ -35,6 +35,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
+from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from judges.critic import Critic, FreshPanel, Heard, Panel, learn  # noqa: E402
 from judges.decision import (  # noqa: E402
@@ -89,8 +90,7 @@ def both(belief: Array) -> Array:
 
 def interval(values: Array) -> list[float]:
     """Mean over seeds and its 95% interval."""
-    mean, error = float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
-    return [round(mean, 3), round(mean - 1.96 * error, 3), round(mean + 1.96 * error, 3)]
+    return [round(end, 3) for end in mean_interval(values)]
 
 
 def regimes(payoff: str) -> dict[str, Any]:

@@ -32,9 +32,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-from scipy.stats import beta  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
+from experiments.power import exact_interval  # noqa: E402
 from language_models.client import Completion, LanguageModel, Message, Part, Request, ToolCall  # noqa: E402
 from language_models.compaction import Extractive, HeadTail, Truncate  # noqa: E402
 from language_models.context import Compactor, Context, Entry, append, assemble, compact, count_tokens  # noqa: E402
@@ -473,9 +473,8 @@ def cell(compactor: str, attack: str, n_compactions: int) -> dict[str, Any]:
 
 def share(n_hits: int, n: int) -> dict[str, float]:
     """A proportion with its exact 95% interval (Clopper and Pearson) and the one-sided upper 95% bound."""
-    low = float(beta.ppf(0.025, n_hits, n - n_hits + 1)) if n_hits else 0.0
-    high = float(beta.ppf(0.975, n_hits + 1, n - n_hits)) if n_hits < n else 1.0
-    bound = float(beta.ppf(0.95, n_hits + 1, n - n_hits)) if n_hits < n else 1.0
+    low, high = exact_interval(n_hits, n)
+    _, bound = exact_interval(n_hits, n, confidence=0.9)
     return {"share": n_hits / n, "low": low, "high": high, "upper_95": bound, "hits": n_hits, "n": n}
 
 

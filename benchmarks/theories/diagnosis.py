@@ -34,10 +34,10 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from scipy.optimize import minimize  # noqa: E402
 from scipy.special import expit  # noqa: E402
-from scipy.stats import beta  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
+from experiments.power import exact_interval  # noqa: E402
 from experiments.task import Stimuli, Trials  # noqa: E402
 from theories.diagnosis import Predictions, Residuals  # noqa: E402
 from theories.diagnosis.case_file import CONFIDENCE, N_REPLICAS, confidence, confidence_columns, examine  # noqa: E402
@@ -251,16 +251,12 @@ def both(p: Array) -> Array:
     return np.stack([1 - p, p], axis=-1)
 
 
-def interval(hits: int, n: int) -> list[float]:
-    """Clopper-Pearson, 95%."""
-    return [
-        float(beta.ppf(0.025, hits, n - hits + 1)) if hits else 0.0,
-        float(beta.ppf(0.975, hits + 1, n - hits)) if hits < n else 1.0,
-    ]
-
-
 def share(values: Sequence[bool]) -> dict[str, object]:
-    return {"share": float(np.mean(values)), "n": len(values), "interval": interval(sum(values), len(values))}
+    return {
+        "share": float(np.mean(values)),
+        "n": len(values),
+        "interval": list(exact_interval(sum(values), len(values))),
+    }
 
 
 def fit(cells: Sequence[dict[str, Any]]) -> list[float]:

@@ -31,7 +31,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories import blind_rules, outside_rules, second_blind_rules  # noqa: E402
+from benchmarks.theories import blind_rules, outside_rules, second_blind_rules, third_blind_rules  # noqa: E402
 from benchmarks.theories.rule import Rule  # noqa: E402
 from flows.config import parse_study  # noqa: E402
 from flows.record import Concluded  # noqa: E402
@@ -177,13 +177,20 @@ def learn(parameters, trials, xp, state, response, feedback):
 """,
     ),
 }
-ALL = {**RULES, **outside_rules.RULES, **blind_rules.BLIND, **second_blind_rules.SECOND_BLIND}
+ALL = {
+    **RULES,
+    **outside_rules.RULES,
+    **blind_rules.BLIND,
+    **second_blind_rules.SECOND_BLIND,
+    **third_blind_rules.THIRD_BLIND,
+}
 SETS = {
     "unnamed": tuple(RULES),
     "development": outside_rules.DEVELOPMENT,
     "held_out": outside_rules.HELD_OUT,
     "blind": tuple(blind_rules.BLIND),
     "second blind": tuple(second_blind_rules.SECOND_BLIND),
+    "third blind": tuple(third_blind_rules.THIRD_BLIND),
 }
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -32,8 +32,8 @@ from language_models.rehearsal.nonsense import (
 )
 from traces.digest import digest_of
 
-Answer = Callable[[Mapping[str, Any], np.random.Generator], str | None]
-"""Given the body of a request, what to write; None leaves it to chance."""
+Answer = Callable[[Mapping[str, Any], np.random.Generator], str | Sequence[tuple[str, Mapping[str, Any]]] | None]
+"""Given the body of a request, what to write: a text, or calls of tools by name and arguments; None for chance."""
 
 _BLOCK: Final = 16
 """Tokens that are cached together."""
@@ -208,14 +208,14 @@ async def _chat(
     if (most := body.get("max_tokens") or body.get("max_completion_tokens")) is None:
         most = settings.context_tokens
     prompt = tokens_of(json.dumps([body["messages"], body.get("tools") or []], ensure_ascii=False))
-    if len(prompt) + most > settings.context_tokens:
+    if len(prompt) >= settings.context_tokens:
         return _error(
             400,
             "BadRequestError",
-            f"This model's maximum context length is {settings.context_tokens} tokens. However, you requested {most} "
-            f"output tokens and your prompt contains {len(prompt)} input tokens, for a total of {len(prompt) + most} "
-            "tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
+            f"This model's maximum context length is {settings.context_tokens} tokens. However, your prompt contains "
+            f"{len(prompt)} input tokens. Please reduce the length of the input prompt.",
         )
+    most = min(most, settings.context_tokens - len(prompt))  # more than there is room for is not refused
     if (body.get("top_logprobs") or 0) > _MOST_ALTERNATIVES:
         return _error(
             400,
@@ -262,15 +262,17 @@ def _written(
     """The message: content, refusal and tool calls."""
     tools, choice = body.get("tools") or [], body.get("tool_choice", "auto")
     calls: list[dict[str, Any]] = []
-    content: str | None = answer(body, rng) if answer is not None else None
-    if tools and choice != "none" and (choice != "auto" or (content is None and rng.random() < 0.5)):
+    said = answer(body, rng) if answer is not None else None
+    content = said if isinstance(said, str) else None
+    if said is not None and not isinstance(said, str):
+        calls = [_call(name, as_text(arguments), rng) for name, arguments in said]
+    elif tools and choice != "none" and (choice != "auto" or (content is None and rng.random() < 0.5)):
         function = tools[int(rng.integers(len(tools)))]["function"]
         name = "launch_rocket" if fault == "invented_tool" else function["name"]
         arguments = as_text(instance_of(function.get("parameters") or {"type": "object"}, rng))
         if fault == "malformed_arguments":
             arguments = arguments[: max(1, len(arguments) // 2)]
-        calls.append({"id": f"chatcmpl-tool-{_hex(rng)}", "type": "function", "function": {"name": name}})
-        calls[0]["function"]["arguments"] = arguments
+        calls.append(_call(name, arguments, rng))
         content = None
     elif content is None:
         content = as_text(instance_of(schema, rng)) if schema else sentence(rng, int(rng.integers(8, 40)))
@@ -289,6 +291,11 @@ def _written(
             schema_text = as_text(_injected(instance_of(schema, rng))) if schema else None
             content, calls = schema_text or f"{content or ''} {INJECTION}", []
     return {"content": content, "refusal": None, "tool_calls": calls}
+
+
+def _call(name: str, arguments: str, rng: np.random.Generator) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"id": f"chatcmpl-tool-{_hex(rng)}", "type": "function", "function": function}
 
 
 def _injected(value: Any) -> Any:
@@ -311,8 +318,7 @@ def _reply(
     most: int,
 ) -> dict[str, Any]:
     content, calls = written["content"], written["tool_calls"]
-    text = content if content is not None else "".join(call["function"]["arguments"] for call in calls)
-    tokens = tokens_of(text)
+    tokens = tokens_of(content if content is not None else "".join(map(_call_text, calls)))
     if fault == "repetition":
         tokens = (tokens * (most // max(1, len(tokens)) + 1))[: most + 1]
     if fault == "truncated":
@@ -321,8 +327,8 @@ def _reply(
     reason: str = "tool_calls" if calls else "stop"
     if len(tokens) > most:
         tokens, reason = tokens[:most], "length"
-        if calls:
-            calls[-1]["function"]["arguments"] = "".join(tokens)
+        if calls:  # what is cut off is not read as a call
+            content, calls = "", []
     if content is not None:
         content = "".join(tokens)
         for sign in [stop] if isinstance(stop, str) else stop:
@@ -372,6 +378,14 @@ def _reply(
     }
 
 
+def _call_text(call: Mapping[str, Any]) -> str:
+    """A call as the model writes it, before the server reads it."""
+    function = call["function"]
+    return (
+        f'<tool_call>\n{{"name": {json.dumps(function["name"])}, "arguments": {function["arguments"]}}}\n</tool_call>'
+    )
+
+
 def _cached(prompt: list[str], state: _State) -> int:
     """Tokens at the start of a prompt, in whole blocks, that an earlier one had; remembers this one."""
     n_cached, hashed = 0, hashlib.sha256()
@@ -407,8 +421,9 @@ async def _events(reply: dict[str, Any], *, cut: bool) -> AsyncIterator[bytes]:
         yield event({"refusal": message["refusal"]})
     for place, call in enumerate(message["tool_calls"]):
         yield event({"tool_calls": [{"index": place} | call | {"function": {"name": call["function"]["name"]}}]})
-        for start in range(0, len(call["function"]["arguments"]), 8):
-            part = call["function"]["arguments"][start : start + 8]
+        arguments = _as_it_came(call["function"]["arguments"])
+        for start in range(0, len(arguments), 8):
+            part = arguments[start : start + 8]
             yield event({"tool_calls": [{"index": place, "function": {"arguments": part}}]})
     if cut:
         raise ConnectionError("the rehearsal hangs up")
@@ -416,6 +431,14 @@ async def _events(reply: dict[str, Any], *, cut: bool) -> AsyncIterator[bytes]:
     if "usage" in reply:
         yield b"data: " + json.dumps(head | {"choices": [], "usage": reply["usage"]}).encode() + b"\n\n"
     yield b"data: [DONE]\n\n"
+
+
+def _as_it_came(arguments: str) -> str:
+    """Arguments with blanks where the grammar allows them: streams pass on what whole answers write anew."""
+    try:
+        return json.dumps(json.loads(arguments, strict=False), separators=(" , ", " : "), ensure_ascii=False)
+    except ValueError:
+        return arguments
 
 
 async def _broken(data: bytes) -> AsyncIterator[bytes]:

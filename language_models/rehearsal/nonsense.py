@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from language_models.structured import NOT_ENFORCEABLE
+
 _TEXT: Final = (
     "people weigh the larger outcome more than its chance when both options are close and the loss is small but a gain "
     "delayed by days seems worth less so they choose what they saw last or what was best on average across trials"
@@ -18,16 +20,9 @@ WORDS: Final = _TEXT.split()
 _TOKEN = re.compile(r"\s*(?:[A-Za-z]{1,4}|\d|[^A-Za-z\d\s])|\s+")
 _PIECE = re.compile(r"(?:\[([^\]]+)\]|\\?(.))(?:\{(\d+)(?:,(\d+))?\})?")
 _MOST_ITEMS: Final = 3
-_UNSUPPORTED: Final = (
-    "multipleOf",
-    "uniqueItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "patternProperties",
-    "propertyNames",
-)
-"""Keywords that vLLM's default backend refuses."""
+_RAW: Final = 0.1
+"""Probability that a text holds a control character, which a grammar lets stand as it is."""
+_ESCAPED: Final = re.compile(r"\\([ntr])")
 
 
 class UnsupportedSchemaError(Exception):
@@ -51,7 +46,7 @@ def check_supported(schema: Any, path: str = "$") -> None:
         UnsupportedSchemaError: A keyword cannot be enforced, or this is no schema.
     """
     if isinstance(schema, Mapping):
-        if found := [word for word in _UNSUPPORTED if word in schema]:
+        if found := [word for word in NOT_ENFORCEABLE if word in schema]:
             raise UnsupportedSchemaError(f"{path}: {', '.join(found)}")
         for name, inner in schema.items():
             # Below `properties` stand names of fields, which may be called anything.
@@ -122,6 +117,8 @@ def instance_of(
         return matching(str(schema["pattern"]), rng)
     text = sentence(rng, int(rng.integers(1, 9)))
     text = text[: schema["maxLength"]] if "maxLength" in schema else text
+    if rng.random() < _RAW:
+        text = text.replace(" ", str(rng.choice(list("\n\t\r"))), 1)
     return text.ljust(schema.get("minLength", 0), ".")
 
 
@@ -156,13 +153,16 @@ def wrong_instance(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
 
 
 def log_probabilities(tokens: Sequence[str], rng: np.random.Generator, n_alternatives: int) -> Iterator[dict[str, Any]]:
-    """Entries of ``logprobs.content``: each token among its alternatives, the likeliest first."""
+    """Entries of ``logprobs.content``: the token that was drawn, then the likeliest ones of the others."""
     for token in tokens:
-        weights = np.sort(rng.dirichlet(np.full(n_alternatives + 4, 0.4)))[::-1]
+        weights = rng.dirichlet(np.full(n_alternatives + 4, 0.4))
+        drawn = int(rng.choice(len(weights), p=weights))
         logs = np.log(np.maximum(weights, 1e-9))
         others = [str(word) for word in rng.choice(WORDS, size=n_alternatives)]
-        top = [_entry(token, logs[0]), *(_entry(f" {word}", log) for word, log in zip(others, logs[1:], strict=False))]
-        yield top[0] | {"top_logprobs": top[:n_alternatives]}
+        likeliest = np.sort(np.delete(logs, drawn))[::-1]
+        own = _entry(token, logs[drawn])
+        top = [own, *(_entry(f" {word}", log) for word, log in zip(others, likeliest, strict=False))]
+        yield own | {"top_logprobs": top[:n_alternatives]}
 
 
 def _entry(token: str, log: float) -> dict[str, Any]:
@@ -170,5 +170,5 @@ def _entry(token: str, log: float) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """JSON as the server's grammar writes it."""
-    return json.dumps(value, ensure_ascii=False)
+    """JSON as the server's grammar lets it be written: control characters in texts stand as they are."""
+    return _ESCAPED.sub(lambda found: json.loads(f'"{found[0]}"'), json.dumps(value, ensure_ascii=False))

@@ -10,6 +10,7 @@ from experiments.power import (
     PowerTable,
     _recovered,
     _recovered_by_size,
+    exact_interval,
     find_n_of_people,
     find_n_participants,
     judge_design,
@@ -219,3 +220,10 @@ def test_the_interval_is_wilsons(case):
     k, n = case
     expected = binomtest(k, n).proportion_ci(method="wilson")
     assert wilson_interval(k, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_exact_interval_is_clopper_and_pearsons(case):
+    k, n = case
+    expected = binomtest(k, n).proportion_ci(method="exact")
+    assert exact_interval(k, n) == pytest.approx((expected.low, expected.high), abs=1e-9)

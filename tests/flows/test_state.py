@@ -73,6 +73,7 @@ from theories.roles.record import (
     BudgetRaised,
     CaseRead,
     ClaimAudited,
+    Investigated,
     ModelsChosen,
     RoleAnswered,
     SuccessorsProposed,
@@ -192,6 +193,10 @@ ONE_OF_EACH = {
     "inquiries": InquiryMade(
         cycle=1, number=0, name="examine", signature=ANY, tool="", calls=(ANY,), complete=True, reason="",
     ),
+    "investigated": Investigated(
+        cycle=1, role="reviser", task="reviser", subject="leap", prompt="0" * 64, model="m", calls=(ANY,),
+        results=(ANY,), refused=(), outcome="answered", reason="", notes="", problems=(),
+    ),
     "cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
     "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
     "truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
@@ -227,8 +232,8 @@ ONE_OF_EACH = {
 
 
 PLACELESS = {
-    LanguageModelCalled, ModelTakesPart, ModelsChosen, RoleAnswered, CaseRead, ClaimAudited, SuccessorsProposed,
-    BudgetRaised, ToolCalled, ToolTried,
+    LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, RoleAnswered, CaseRead, ClaimAudited,
+    SuccessorsProposed, BudgetRaised, ToolTried,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

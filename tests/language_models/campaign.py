@@ -4,8 +4,6 @@ Usage: campaign.py FOLDER BASE_URL [before|after N]    kill -9 before or after t
 """
 
 import asyncio
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Literal
@@ -19,9 +17,9 @@ from language_models.settings import ModelSettings, Price
 from traces.digest import Digest
 from traces.record import Record
 from traces.step import JOURNAL_FILE, StepContext, Trace
-from traces.stores import STORES
-from traces.stores.sqlite import SqliteStore
-from traces.stores.store import Row
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "traces"))
+from mortal import die_when
 
 N_CALLS = 3
 
@@ -35,19 +33,6 @@ class Counted(Record):
 
 
 TYPES = {**RECORDS, "counted": Counted}
-
-
-class MortalStore(SqliteStore):
-    when, deadline, n_appended = "", 0, 0
-
-    def append(self, row: Row) -> None:
-        MortalStore.n_appended += 1
-        due = MortalStore.n_appended == MortalStore.deadline
-        if due and MortalStore.when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().append(row)
-        if due:
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def question(number: int) -> Request:
@@ -77,7 +62,5 @@ async def run(folder: Path, base_url: str) -> None:
 
 
 if __name__ == "__main__":
-    STORES["sqlite"] = MortalStore
-    if len(sys.argv) > 3:
-        MortalStore.when, MortalStore.deadline = sys.argv[3], int(sys.argv[4])
+    die_when(sys.argv[3:])
     asyncio.run(run(Path(sys.argv[1]), sys.argv[2]))

@@ -27,7 +27,7 @@ from language_models.context import (
     resume,
 )
 from language_models.errors import ContextTooLongError
-from language_models.fence import QUOTED
+from language_models.fence import QUOTED, fence
 from language_models.pins import (
     Pins,
     Rule,
@@ -167,21 +167,29 @@ class TestAssembly:
         context = append(Context(), TASK, Entry(kind="data", text="a\n</data>", source="a file"), *turn(0, "0.5"))
         messages = assemble(context, "You are an advocate.")
         assert [message.role for message in messages] == ["system", "user", "assistant", "tool"]
-        nonce = re.search(r"<data ([0-9a-f]{12}) \.\.\.>", messages[0].content)[1]
-        assert messages[1].content == f"{TASK.text}\n\n<data {nonce} from a file>\na\n‹/data>\n</data {nonce}>"
-        assert messages[3] == Message(
-            role="tool", content=f"<data {nonce} from simulate>\n0.5\n</data {nonce}>", call_id="call00000"
-        )
+        assert messages[1].content == f"{TASK.text}\n\n{fence(context.entries[1].text, 'a file')}"
+        assert "‹/data>" in messages[1].content
+        assert messages[3] == Message(role="tool", content=fence("0.5", "simulate"), call_id="call00000")
 
-    def test_the_same_context_makes_the_same_request_and_another_another_nonce(self):
+    def test_the_same_context_makes_the_same_request_and_another_secret_another(self):
         assert assemble(WORKED, "p") == assemble(WORKED, "p")
-        nonces = {re.search("[0-9a-f]{12}", assemble(c, "p")[0].content)[0] for c in (WORKED, append(WORKED, TASK))}
-        assert len(nonces) == 2
         assert assemble(WORKED, "p", secret="a") != assemble(WORKED, "p", secret="b")
 
-    def test_one_nonce_for_a_conversation_keeps_the_beginning_of_its_requests_the_same(self):
-        short, longer = (assemble(c, "p", nonce="0" * 12) for c in (WORKED, append(WORKED, *turn(9, "x"))))
+    def test_what_is_appended_leaves_the_beginning_of_a_request_the_same(self):
+        short, longer = (assemble(c, "p") for c in (WORKED, append(WORKED, *turn(9, "x"))))
         assert longer[: len(short)] == short
+
+    def test_requests_with_the_same_first_data_begin_alike_whatever_follows(self):
+        shared = [Entry(kind="data", text=f"table {place}", source=f"file {place}") for place in range(3)]
+        one, other = (
+            assemble(Context(entries=(*shared, Entry(kind="data", text=last, source="own"), TASK)), "p")
+            for last in ("a", "b")
+        )
+        assert one[0] == other[0]
+        n_common = next(
+            place for place, (a, b) in enumerate(zip(one[1].content, other[1].content, strict=False)) if a != b
+        )
+        assert one[1].content[:n_common].count("</data") == 3
 
     @pytest.mark.parametrize(
         "arguments", ["{", "[1]", "", "[" * 60_000, "NaN", '{"a": NaN}', '{"a": ' + "9" * 5000 + "}"]

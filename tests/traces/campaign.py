@@ -4,8 +4,6 @@ Usage: campaign.py FOLDER [before|after N]    kill -9 before or after the N-th a
 """
 
 import asyncio
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Literal
@@ -13,9 +11,9 @@ from typing import Literal
 from traces.digest import Digest
 from traces.record import Record
 from traces.step import JOURNAL_FILE, StepContext, Trace
-from traces.stores import STORES
-from traces.stores.sqlite import SqliteStore
-from traces.stores.store import Row
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mortal import die_when
 
 
 class Drawn(Record):
@@ -27,19 +25,6 @@ class Drawn(Record):
 
 TYPES = {"drawn": Drawn}
 N_STEPS = 4
-
-
-class MortalStore(SqliteStore):
-    when, deadline, n_appended = "", 0, 0
-
-    def append(self, row: Row) -> None:
-        MortalStore.n_appended += 1
-        due = MortalStore.n_appended == MortalStore.deadline
-        if due and MortalStore.when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().append(row)
-        if due:
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def draw(context: StepContext) -> Drawn:
@@ -60,7 +45,5 @@ async def run(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    STORES["sqlite"] = MortalStore
-    if len(sys.argv) > 2:
-        MortalStore.when, MortalStore.deadline = sys.argv[2], int(sys.argv[3])
+    die_when(sys.argv[2:])
     asyncio.run(run(Path(sys.argv[1])))

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from traces.head import HEADS_FILE, write_head
 from traces.journal import Journal, hash_of, record_digest_of, step_key
 from traces.record import Tombstone
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from traces.stores.store import Row
-from traces.verify import HEADS_FILE, verify, write_head
+from traces.verify import verify
 
 COLUMNS = [column for column in Row._fields if column != "seq"]
 serial = itertools.count()

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from language_models.client import Request, Sampling
+from language_models.client import Request, Sampling, ToolOffer
 from language_models.context import TOKENS_PER_MESSAGE, Context, Count, Entry, assemble, count_tokens, request_room
 from language_models.fence import without_marks
 from language_models.pins import Rule, check_request, pinned, render
@@ -41,6 +41,8 @@ class Question(Generic[T]):
     """Records from which the exhibits were made."""
     sample: int = 0
     """Which of several answers to the same question."""
+    tools: bool = False
+    """Whether tools may be called first, where the study names some."""
 
 
 def request_of(
@@ -50,6 +52,7 @@ def request_of(
     *,
     secret: str,
     context_tokens: int = CONTEXT_TOKENS,
+    found: Sequence[Exhibit] = (),
     count: Count = count_tokens,
 ) -> tuple[Request, tuple[Exhibit, ...]]:
     """The request, without a schema and before the rules are pinned to it, and the exhibits that found room in it.
@@ -60,22 +63,55 @@ def request_of(
         sampling: Its ``max_tokens`` are kept free for the answer.
         secret: Known to the run only; see `language_models.context.assemble`.
         context_tokens: Of the model.
+        found: What tools returned: the most important to find room, shown last.
         count: Tokens of a text.
 
     Raises:
         ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
     """
-    room = request_room(context_tokens, sampling.max_tokens, question.prompt.text, rules, count=count)
+    prompt = question.prompt.text
+    context, shown = context_of(
+        question, prompt, rules, sampling, context_tokens=context_tokens, last=found, count=count
+    )
+    return Request(messages=assemble(context, prompt, secret=secret), sampling=sampling), shown
+
+
+def context_of(
+    question: Question[T],
+    prompt: str,
+    rules: Sequence[Rule],
+    sampling: Sampling,
+    *,
+    context_tokens: int,
+    offers: Sequence[ToolOffer] = (),
+    share: float = 1.0,
+    first: Sequence[Exhibit] = (),
+    last: Sequence[Exhibit] = (),
+    count: Count = count_tokens,
+) -> tuple[Context, tuple[Exhibit, ...]]:
+    """What a question shows, before anything is said, and the exhibits that found room.
+
+    Args:
+        question: What is asked.
+        prompt: That goes before it; the question's own, or more.
+        rules, sampling, context_tokens, count: As of `request_of`.
+        offers: Tools that go with it.
+        share: Of the room that may be used.
+        first, last: Exhibits that find room before the question's own, shown before and after them.
+
+    Raises:
+        ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
+    """
+    room = request_room(context_tokens, sampling.max_tokens, prompt, rules, offers, count=count)
     asked = Entry(kind="task", text=question.task)
-    room -= count(question.task) + TOKENS_PER_MESSAGE
+    room = int(share * (room - count(question.task) - TOKENS_PER_MESSAGE))
 
     def size(entry: Entry) -> int:
         return count(entry.text) + count(entry.source) + FENCE_TOKENS
 
-    shown = fitting(question.exhibits, room, size)
-    context = Context(entries=(*(item.entry for item in shown), asked))
-    messages = assemble(context, question.prompt.text, secret=secret)
-    return Request(messages=messages, sampling=sampling), shown
+    kept = fitting((*first, *last, *question.exhibits), room, size)
+    shown = (*(item for item in kept if item not in last), *(item for item in kept if item in last))
+    return Context(entries=(*(item.entry for item in shown), asked)), shown
 
 
 def pinned_request(request: Request, rules: Sequence[Rule]) -> Request:

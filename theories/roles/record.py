@@ -54,6 +54,36 @@ class RoleAnswered(Record):
     """Artifact that holds the typed answer."""
 
 
+class Investigated(Record):
+    """A language model called tools before it answered in a role."""
+
+    kind: Literal["investigated"] = "investigated"
+    version: Literal[1] = 1
+    cycle: int
+    role: str
+    task: str
+    """Name of the prompt of the question."""
+    subject: str
+    """Lens, theory or pair that the question is about."""
+    prompt: Fingerprint
+    """Version of what is said about tools."""
+    model: str
+    """As the study names it."""
+    calls: tuple[Digest, ...]
+    """Records of the calls to the model."""
+    results: tuple[Digest, ...]
+    """Records of the calls of tools that returned something, in order."""
+    refused: tuple[str, ...]
+    """Calls that were not made or came to nothing: the tool, what became of it, and what the model was told."""
+    outcome: str
+    """``answered``, or how the conversation ended otherwise."""
+    reason: str
+    notes: str
+    """What the model says that it found; empty where records do not bear it out."""
+    problems: tuple[str, ...]
+    """What it said that no record bears out."""
+
+
 class CheckedStatement(Record):
     """Something that a role said, held against the records it cites."""
 
@@ -172,6 +202,7 @@ ROLE_RECORDS: RecordTypes = {
     for record in (
         ModelsChosen,
         RoleAnswered,
+        Investigated,
         CaseRead,
         SuccessorTried,
         ClaimAudited,

@@ -5,8 +5,8 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -16,6 +16,7 @@ from traces.stores.store import Row
 FORMAT: Final = 1
 _BATCH: Final = 1_000
 _COLUMNS: Final = ", ".join(Row._fields)
+_INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
 _SCHEMA: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_utc TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, "
@@ -113,31 +114,37 @@ class SqliteStore:
     @classmethod
     def create(cls, path: Path, meta: Mapping[str, str]) -> Self:
         """Make an empty store and hold it for writing."""
+        # Made under another name and moved into place whole, so that a creation cut short leaves no half of a journal.
+        made = path.with_name(path.name + ".new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = WriterLock(_lock_path(path))
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # its log and index take over the mode
         except OSError as error:
             raise JournalError(f"cannot make {path.parent}: {error.strerror}; choose another folder.") from error
         try:
-            connection = _connect(path, "rwc")
-            # A creation cut short leaves a file without tables, which can be created again.
-            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                connection.close()
+            if path.exists() and path.stat().st_size:
                 raise JournalError(f"{path} already holds a journal; open it, or choose another folder.")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            for statement in _SCHEMA:
-                connection.execute(statement)
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted({**meta, "format": str(FORMAT)}.items()))
-            connection.execute("COMMIT")
-            connection.close()
+            for rest in (made, *(made.with_name(made.name + suffix) for suffix in ("-wal", "-shm", "-journal"))):
+                rest.unlink(missing_ok=True)
+            os.close(os.open(made, os.O_RDWR | os.O_CREAT, 0o600))  # its log and index take over the mode
+            with closing(_connect(made, "rw")) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+                connection.executemany(
+                    "INSERT INTO meta VALUES (?, ?)", sorted({**meta, "format": str(FORMAT)}.items())
+                )
+                connection.execute("COMMIT")
+                connection.execute("PRAGMA journal_mode = WAL")
+            made.replace(path)
             sync_folder(path.parent)
             return cls(path, read_only=False, lock=lock)
         except BaseException as error:
             lock.release()
             if isinstance(error, sqlite3.Error):
                 raise JournalError(problem_of(error, path, "creating")) from error
+            if isinstance(error, OSError):
+                raise JournalError(f"cannot make {path}: {error.strerror}; check the disk and the folder.") from error
             raise
 
     @classmethod
@@ -180,15 +187,41 @@ class SqliteStore:
 
     def append(self, row: Row) -> None:
         """Store ``row`` durably, whole or not at all."""
+        with self._writing(row) as connection:
+            connection.execute(_INSERT, row)
+
+    def append_all(self, rows: Sequence[Row]) -> None:
+        """Store ``rows`` durably in one commit: all of them or none."""
+        if not rows:
+            return
+        with self._writing(rows[0]) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.executemany(_INSERT, rows)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _writing(self, row: Row) -> Iterator[sqlite3.Connection]:
         if self._connection is None:
             raise ReadOnlyError(
                 f"{self.path} is closed or open for reading only; open it for writing to record something."
             )
         try:
             with self._guard:
-                self._connection.execute(f"INSERT INTO event ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
+                yield self._connection
         except sqlite3.Error as error:
             raise JournalError(problem_of(error, self.path, f"writing {row.kind!r} of {row.name!r} to")) from error
+
+    def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
+        """As `rows`, with text as the bytes that are stored."""
+        query = f"SELECT {_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+        while batch := self._read(query, after_seq, _BATCH, as_bytes=True):
+            yield from batch
+            after_seq = batch[-1][0]
 
     def rows(self, after_seq: int = 0) -> Iterator[Row]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
@@ -237,12 +270,13 @@ class SqliteStore:
     def _select(self, condition: str, *values: object) -> list[Row]:
         return [Row._make(row) for row in self._read(f"SELECT {_COLUMNS} FROM event {condition}", *values)]
 
-    def _read(self, query: str, *values: object) -> list[Any]:
+    def _read(self, query: str, *values: object, as_bytes: bool = False) -> list[Any]:
         try:
             if self._connection is not None:
                 with self._guard:
+                    self._connection.text_factory = bytes if as_bytes else _text
                     return self._connection.execute(query, values).fetchall()
-            return _read_apart(self.path, query, values)
+            return _read_apart(self.path, query, values, as_bytes)
         except sqlite3.Error as error:
             raise JournalError(problem_of(error, self.path, "reading")) from error
         except OSError as error:
@@ -253,17 +287,21 @@ def _lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
+def _text(data: bytes) -> str:
+    """Bytes that are not UTF-8 must reach the audit, which names the row, instead of failing here without a name."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=10
     )
-    # Bytes that are not UTF-8 must reach the audit, which names the row, instead of failing here without a name.
-    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    connection.text_factory = _text
     connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 
-def _read_apart(path: Path, query: str, values: tuple[object, ...]) -> list[Any]:
+def _read_apart(path: Path, query: str, values: tuple[object, ...], as_bytes: bool) -> list[Any]:
     """Read without leaving a file behind.
 
     An ordinary read-only connection makes the files of the write-ahead log and cannot remove them. So a journal at
@@ -277,6 +315,7 @@ def _read_apart(path: Path, query: str, values: tuple[object, ...]) -> list[Any]
         try:
             connection = _connect(path, "ro&immutable=1" if at_rest else "ro")
             try:
+                connection.text_factory = bytes if as_bytes else _text
                 found = connection.execute(query, values).fetchall()
             finally:
                 connection.close()

@@ -1,8 +1,8 @@
 """What a journal needs from the place it is stored in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 
 class Row(NamedTuple):
@@ -52,6 +52,12 @@ class Store(Protocol):
 
     def append(self, row: Row) -> None:
         """Store ``row`` durably, whole or not at all."""
+
+    def append_all(self, rows: Sequence[Row]) -> None:
+        """Store ``rows`` durably in one commit: all of them or none."""
+
+    def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
+        """As `rows`, with text as the bytes that are stored: what `traces.standalone.sound` walks along."""
 
     def rows(self, after_seq: int = 0) -> Iterator[Row]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""

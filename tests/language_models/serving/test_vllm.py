@@ -21,7 +21,7 @@ import pytest
 
 from language_models.client import Message, Request, Sampling
 from language_models.clients.openai import OpenAIModel
-from language_models.errors import ContextTooLongError, TransientError
+from language_models.errors import TransientError
 from language_models.serving.check import check
 from language_models.serving.launch import Launch
 from language_models.serving.load import body_of, http_client, time_calls, variants
@@ -29,7 +29,7 @@ from language_models.serving.metrics import read_metrics
 from language_models.serving.server import Restarts, Server, supervise
 from language_models.serving.shape import REPRESENTATIVE, Judgement
 from language_models.settings import ModelSettings
-from language_models.testing import PICK, Choice, ServedModelContract, ask, chat
+from language_models.testing import ServedModelContract
 
 pytestmark = pytest.mark.vllm
 
@@ -45,60 +45,7 @@ def settings_for(launch: Launch) -> ModelSettings:
 
 
 class TestVllm(ServedModelContract):
-    """The suite that the rehearsal server keeps too, but for four things that vLLM 0.32 does in its own way."""
-
-    def test_arguments_of_a_tool_are_constrained(self, language_model: OpenAIModel) -> None:
-        # A call that is cut off comes back as text, and blanks are allowed in it without end.
-        whole = []
-        for seed in range(8):
-            request = chat(
-                seed=seed,
-                tools=(PICK,),
-                tool_choice="required",
-                sampling=Sampling(temperature=1.0, max_tokens=400),
-            )
-            found = ask(language_model, request)
-            if found.finish_reason == "length":
-                continue
-            assert found.tool_calls
-            whole += found.tool_calls
-        assert len(whole) >= 4
-        for call in whole:
-            assert call.name == "pick"
-            Choice.model_validate_json(call.arguments)
-
-    def test_log_probabilities_of_every_token(self, language_model: OpenAIModel) -> None:
-        found = ask(language_model, chat(n_log_probabilities=3))
-        assert len(found.log_probabilities) == found.usage.n_completion_tokens - (found.finish_reason == "stop")
-        for token in found.log_probabilities:
-            # The token that was drawn stands first, then the likeliest ones.
-            assert token.alternatives[0] == (token.token, token.log_probability)
-            likeliest = [log for _, log in token.alternatives[1:]]
-            assert likeliest == sorted(likeliest, reverse=True)
-            assert len(token.alternatives) >= 3
-
-    def test_a_streamed_answer_is_the_same(self, settings: ModelSettings) -> None:
-        for request in (chat(n_log_probabilities=2), chat(seed=12, tools=(PICK,), tool_choice="required")):
-            request = request.model_copy(update={"sampling": Sampling(temperature=1.0, max_tokens=200)})
-            whole = ask(OpenAIModel(settings), request)
-            streamed = ask(OpenAIModel(settings.model_copy(update={"stream": True})), request)
-            assert streamed.content == whole.content
-            assert streamed.usage.n_completion_tokens == whole.usage.n_completion_tokens
-            assert [token.token for token in streamed.log_probabilities] == [
-                token.token for token in whole.log_probabilities
-            ]
-            # Arguments are written anew in whole answers, and as they came in streamed ones.
-            assert [(call.name, json.loads(call.arguments)) for call in streamed.tool_calls] == [
-                (call.name, json.loads(call.arguments)) for call in whole.tool_calls
-            ]
-
-    def test_a_context_that_is_too_long(self, language_model: OpenAIModel, server: Launch) -> None:
-        offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
-        longest = int(offered[server.model]["max_model_len"])
-        with pytest.raises(ContextTooLongError, match="do not fit its context"):
-            ask(language_model, chat(messages=(Message(role="user", content="rain " * longest),)))
-        # More tokens than there is room for are not refused: the answer may just not get as long.
-        assert ask(language_model, chat(sampling=Sampling(max_tokens=longest))).finish_reason in ("stop", "length")
+    """The suite that the rehearsal server keeps too."""
 
 
 def test_everything_that_roles_need_works(server):

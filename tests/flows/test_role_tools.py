@@ -1,0 +1,243 @@
+"""Roles that call the laboratory's tools before they answer: over HTTP, with a good model, a bad one, and a kill."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flows.audit import audit
+from flows.errors import StudyError
+from flows.record import RECORD_TYPES
+from flows.run import read_state
+from flows.start import resume_run, run_study
+from language_models.record import LanguageModelCalled
+from language_models.rehearsal.app import RehearsalSettings
+from language_models.rehearsal.fault import Misbehaviour
+from language_models.rehearsal.serve import running
+from language_models.tool_record import ToolCalled
+from theories.roles.record import CaseRead, Investigated, RoleAnswered
+from traces.fold import canonical_digest
+from traces.record import Record
+from traces.step import Trace
+
+sys.path.insert(0, str(Path(__file__).parent))
+from answering import HIDDEN, good, task_of
+from small import small_study, write_study
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGE = RehearsalSettings(context_tokens=32768)
+TOOLS = ["score", "compare_predictions", "simulate"]
+Call = tuple[str, dict[str, Any]]
+
+
+def changes(base_url: str, **roles: Any) -> dict[str, Any]:
+    """One cycle and the beginning of the next, an arbiter and a reviser with tools."""
+    named = {"arbiter": "writer", "reviser": "writer", "lenses": ["leap"], "max_tokens": 1500, "tools": TOOLS}
+    return {
+        "models": {"writer": {"base_url": base_url, "model": LARGE.model}},
+        "roles": {**named, **roles},
+        "participants": {"source": "simulated", "program": HIDDEN},
+        "theories__induction": False,
+        "theories__candidates": 2,
+        "theories__seeds": ["take_the_best", "tallying"],
+    }
+
+
+def looking(body: Mapping[str, Any], rng: np.random.Generator) -> str | Sequence[Call] | None:
+    """A model that scores the theories first, slips twice, says what it found, and then answers as the good one."""
+    if "response_format" in body:
+        return _citing(body) if task_of(body) == "arbiter" else good(body, rng)
+    n_turns = sum(message["role"] == "assistant" for message in body["messages"])
+    shown = "\n".join(message["content"] for message in body["messages"])
+    experiment = re.findall(r'experiments: \["([^"]+)"', shown)[0]
+    score: Call = ("score", {"theories": ["Take the best", "Tallying"], "experiments": [experiment]})
+    if n_turns == 0:
+        slips: list[Call] = [("scroe", {}), ("score", {"theory": "Tallying"}), score]
+        return slips
+    if n_turns == 1:
+        return [score, score]
+    mark = re.findall(r"from score, record (#[0-9a-f]+)", shown)[0]
+    best = re.findall(r'"score": (-[0-9.]+)', shown)[0]
+    return f"The best score is {float(best):.3f} {mark}."
+
+
+def _citing(body: Mapping[str, Any]) -> str:
+    """The arbiter's answer: one number from a tool's result, one made up."""
+    shown = "\n".join(message["content"] for message in body["messages"])
+    mark, best = re.findall(r'from score \{.*? (#[0-9a-f]+)>\n.*?"score": (-[0-9.]+)', shown)[0]
+    statements = [
+        {"text": f"The best score is {float(best):.3f} nats per choice.", "cites": [mark]},
+        {"text": "The best score is -0.111 nats per choice.", "cites": [mark]},
+    ]
+    return json.dumps({"statements": statements, "hypothesis": "People look at odd sums.", "change": "Look at sums."})
+
+
+def records(folder: Path, kind: type[Record]) -> list[Any]:
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        return [item.record for item in trace.records(kind)]
+
+
+def form(folder: Path) -> str:
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        return canonical_digest(trace.journal.events())
+
+
+class Speaker:
+    """What the server answers with; can be changed while it runs."""
+
+    def __init__(self) -> None:
+        self.answer: Any = looking
+        self.n_asked = 0
+
+    def __call__(self, body: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        self.n_asked += 1
+        return self.answer(body, rng)
+
+
+@pytest.fixture(scope="module")
+def speaker() -> Speaker:
+    return Speaker()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, speaker: Speaker) -> Iterator[tuple[Path, Any]]:
+    """A campaign whose roles call tools well, and its server."""
+    folder = tmp_path_factory.mktemp("runs") / "tools"
+    with running(LARGE, speaker) as served:
+        run_study(small_study(**changes(served.base_url)), folder, n_workers=1)
+        yield folder, served
+
+
+@pytest.mark.long
+def test_every_call_of_a_tool_is_a_step_with_exactly_what_it_returned(finished: tuple[Path, Any]) -> None:
+    folder, _ = finished
+    looked = records(folder, Investigated)
+    assert {(item.role, item.outcome) for item in looked} == {("arbiter", "answered"), ("reviser", "answered")}
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        for item in looked:
+            assert len(item.calls) == 3
+            # The same call is made twice and no more; both times it gives the same.
+            first, second = (trace.get(digest, ToolCalled) for digest in item.results)
+            assert (first.tool, first.value, first.arguments) == ("score", second.value, second.arguments)
+            value = trace.artifacts.get_json(first.value)
+            assert value["lines"][0]["score"] >= value["lines"][1]["score"]
+
+
+@pytest.mark.long
+def test_slips_are_refused_with_the_closest_valid_name_and_loops_are_cut(finished: tuple[Path, Any]) -> None:
+    for item in records(finished[0], Investigated):
+        unknown, invented, repeated = item.refused
+        assert "there is no tool 'scroe'; the closest are score" in unknown
+        assert "there is no argument 'theory'; the closest are theories" in invented
+        assert "was made 2 times already" in repeated
+
+
+@pytest.mark.long
+def test_numbers_quoted_are_held_against_what_the_tool_returned(finished: tuple[Path, Any]) -> None:
+    for item in records(finished[0], Investigated):
+        assert item.problems == ()
+        assert item.notes.startswith("The best score is -0.")
+    for item in records(finished[0], CaseRead):
+        assert [statement.supported for statement in item.statements] == [True, False]
+
+
+@pytest.mark.long
+def test_an_answer_cites_its_conversation_and_falls_with_what_its_tools_saw(finished: tuple[Path, Any]) -> None:
+    folder, _ = finished
+    looked = {(item.cycle, item.subject): item for item in records(folder, Investigated)}
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        events = {event.record_digest: event for event in trace.journal.events()}
+        collected = {digest for digest, event in events.items() if event.kind == "trials_collected"}
+        for item in records(folder, RoleAnswered):
+            if item.task not in ("arbiter", "reviser"):
+                continue
+            own = looked[item.cycle, item.subject]
+            assert item.calls[: len(own.calls)] == own.calls
+            assert set(own.results) <= set(events[item.calls[-1]].inputs)
+            assert all(set(events[digest].inputs) & collected for digest in own.results)
+    assert audit(folder, n_workers=1).passed
+
+
+@pytest.mark.long
+def test_a_conversation_killed_between_its_calls_ends_as_if_nothing_had_happened(
+    finished: tuple[Path, Any], speaker: Speaker, tmp_path: Path
+) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+
+    def hanging(body: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        if any(message["role"] == "tool" for message in body["messages"]) and not go_on.is_set():
+            reached.set()
+            go_on.wait(60)
+        return looking(body, rng)
+
+    whole, served = finished
+    file = write_study(tmp_path, **changes(served.base_url))
+    speaker.answer = hanging
+    command = [sys.executable, "-m", "flows.main", "run", str(file), "--runs", str(tmp_path), "--name", "killed"]
+    process = subprocess.Popen(
+        [*command, "--engine", "none", "--workers", "1"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert reached.wait(200)
+    finally:
+        process.kill()
+        process.wait()
+        go_on.set()
+        speaker.answer = looking
+    assert records(tmp_path / "killed", ToolCalled)
+    assert not records(tmp_path / "killed", Investigated)
+    n_before, n_recorded = speaker.n_asked, len(records(tmp_path / "killed", LanguageModelCalled))
+    resume_run(tmp_path / "killed", n_workers=1)
+    # What was recorded is not asked again.
+    assert speaker.n_asked - n_before == len(records(tmp_path / "killed", LanguageModelCalled)) - n_recorded
+    assert form(tmp_path / "killed") == form(whole)
+
+
+FAULTS: dict[Any, float] = {
+    "server_error": 0.05,
+    "dropped": 0.05,
+    "repetition": 0.1,
+    "empty": 0.1,
+    "truncated": 0.1,
+    "injection": 0.1,
+    "invented_tool": 0.15,
+    "malformed_arguments": 0.15,
+}
+
+
+@pytest.mark.long
+def test_a_model_that_calls_tools_at_random_and_badly_is_harmless(tmp_path: Path) -> None:
+    misbehaving = LARGE.model_copy(update={"misbehaviour": Misbehaviour(rates=FAULTS, seed=4, retry_after_s=0)})
+    with running(misbehaving) as served:
+        roles = {"advocate": "writer", "lenses": ["leap", "simplify", "steelman"]}
+        run_study(small_study(**changes(served.base_url, **roles)), tmp_path / "bad", n_workers=1)
+    state, trace = read_state(tmp_path / "bad")
+    trace.close()
+    assert state.concluded is not None
+    assert all("language model" not in item.record.author for item in state.theories.values())
+    looked = records(tmp_path / "bad", Investigated)
+    assert {item.role for item in looked} == {"arbiter", "advocate", "reviser"}
+    assert len({item.outcome for item in looked}) >= 3
+    assert any("unknown_tool" in reason for item in looked for reason in item.refused)
+    assert all(not item.notes for item in looked if item.outcome != "answered" or item.problems)
+    assert audit(tmp_path / "bad", n_workers=1).passed
+
+
+def test_a_study_names_tools_that_there_are() -> None:
+    models = {"writer": {"client": "scripted"}}
+    with pytest.raises(StudyError, match="no tool 'scor'; did you mean 'score'"):
+        small_study(models=models, roles={"arbiter": "writer", "tools": ["scor"]})
+    with pytest.raises(StudyError, match="a tool is named twice"):
+        small_study(models=models, roles={"arbiter": "writer", "tools": ["score", "score"]})

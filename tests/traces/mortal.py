@@ -1,0 +1,31 @@
+"""A journal whose process dies at a given write."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+
+from traces.stores import STORES
+from traces.stores.sqlite import SqliteStore
+from traces.stores.store import Row
+
+
+class MortalStore(SqliteStore):
+    when, deadline, n_appended = "", 0, 0
+
+    def append(self, row: Row) -> None:
+        MortalStore.n_appended += 1
+        due = MortalStore.n_appended == MortalStore.deadline
+        if due and MortalStore.when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().append(row)
+        if due:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_when(words: Sequence[str]) -> None:
+    """Have this process kill itself ``before`` or ``after`` its N-th append, if ``words`` say so."""
+    STORES["sqlite"] = MortalStore
+    if words:
+        MortalStore.when, MortalStore.deadline = words[0], int(words[1])

@@ -1,0 +1,205 @@
+"""Signed heads: the end of a journal at one moment, signed and kept outside of it.
+
+A chain alone cannot show that its tail was cut off, nor that it was written anew from its beginning. So each head is
+signed with the laboratory's key (Ed25519) and kept twice: beside the journal, and in a second place, by default in the
+laboratory's home. Each line of either file names the one before it by its digest.
+
+The key and the second place are found by the environment: ``LAKATOS_HOME`` (``~/.lakatos`` by default) and
+``LAKATOS_HEADS`` (``heads`` in the home by default; a folder on another machine is better).
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from traces.artifact import write_whole
+from traces.digest import Digest, digest_bytes, is_digest
+from traces.errors import HeadError
+from traces.journal import Journal
+from traces.standalone import HEAD_TAG, canonical, head_problem
+from traces.stores.sqlite import sync_folder
+
+HEADS_FILE: Final = "heads.jsonl"
+KEY_FILE: Final = "heads.key"
+
+
+@dataclass(frozen=True)
+class Head:
+    """The end of a journal at one moment."""
+
+    seq: int
+    hash: Digest
+
+
+def home() -> Path:
+    """The laboratory's home on this machine."""
+    named = os.environ.get("LAKATOS_HOME")
+    return Path(named) if named else Path.home() / ".lakatos"
+
+
+def second_place() -> Path:
+    """Where heads are kept besides the run's folder."""
+    named = os.environ.get("LAKATOS_HEADS")
+    return Path(named) if named else home() / "heads"
+
+
+def laboratory_key() -> Ed25519PrivateKey:
+    """The key that this laboratory signs with; made when it is first asked for.
+
+    Raises:
+        HeadError: It cannot be made or read, or others than its owner may read it.
+    """
+    path = home() / KEY_FILE
+    try:
+        if not path.exists():
+            _make_key(path)
+        if path.stat().st_mode & 0o077:
+            raise HeadError(
+                f"others may read the laboratory's key {path}, and could sign in its name: `chmod 600 {path}`; if "
+                "somebody may have read it, remove it, so that a new one is made, and publish the new public key."
+            )
+        return Ed25519PrivateKey.from_private_bytes(path.read_bytes())
+    except OSError as error:
+        raise HeadError(
+            f"the laboratory's key {path} cannot be made or read: {error.strerror}; name a folder that can be written "
+            "in LAKATOS_HOME."
+        ) from error
+    except ValueError as error:
+        raise HeadError(f"{path} holds no key; restore it from a copy, or remove it for a new one.") from error
+
+
+def _make_key(path: Path) -> None:
+    """Two processes that make it at once end up with one key."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    made = path.with_name(f".{path.name}-{os.getpid()}")
+    with open(made, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(Ed25519PrivateKey.generate().private_bytes_raw())
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        pass
+    finally:
+        made.unlink()
+    sync_folder(path.parent)
+
+
+def public_key(key: Ed25519PrivateKey) -> str:
+    """64 hexadecimal digits, to be published."""
+    return key.public_key().public_bytes_raw().hex()
+
+
+def known_key() -> str | None:
+    """The public key of this machine's laboratory, if it has one; none is made."""
+    try:
+        return public_key(laboratory_key()) if (home() / KEY_FILE).exists() else None
+    except HeadError:
+        return None
+
+
+def identity(journal: Journal) -> Digest:
+    """What tells a journal from all others: the hash of its first event, in which the time stands.
+
+    Raises:
+        JournalError: The journal cannot be read.
+    """
+    first = next(iter(journal.store.rows()), None)
+    return journal.head[1] if first is None else first.hash
+
+
+def write_head(folder: Path) -> Head:
+    """Sign the present end of the journal in ``folder`` and keep it in both places; the same end is kept once.
+
+    Raises:
+        JournalError: The journal cannot be read.
+        HeadError: There is no key, or a place cannot be written.
+        ArtifactError: The disk is full or fails.
+    """
+    with Journal.open(Path(folder) / "journal.sqlite", read_only=True) as journal:
+        head, name = Head(*journal.head), identity(journal)
+    key = laboratory_key()
+    for path, private in ((Path(folder) / HEADS_FILE, False), (kept_apart(name), True)):
+        before = read_lines(path)
+        told = {"seq": head.seq, "hash": head.hash, "journal": name}
+        if before and _same(before[-1], told):
+            continue
+        told |= {
+            "time_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+            "previous": digest_bytes(before[-1]) if before else "",
+            "public_key": public_key(key),
+        }
+        signature = key.sign(HEAD_TAG + canonical(told)).hex()
+        write_whole(path, b"".join(line + b"\n" for line in (*before, canonical({**told, "signature": signature}))),
+                    private=private)  # fmt: skip
+    return head
+
+
+def kept_apart(name: Digest) -> Path:
+    """The file in the second place with the heads of the journal of this `identity`."""
+    return second_place() / f"{name}.jsonl"
+
+
+def read_lines(path: Path) -> list[bytes]:
+    """Lines of a file of heads; none where there is no file.
+
+    Raises:
+        HeadError: It cannot be read.
+    """
+    try:
+        return path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise HeadError(f"{path} cannot be read: {error.strerror}; restore it from a copy.") from error
+
+
+def _same(line: bytes, told: dict[str, Any]) -> bool:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and all(found.get(name) == value for name, value in told.items())
+
+
+@dataclass(frozen=True)
+class KeptHead:
+    """A line of a file of heads, or what is wrong with it."""
+
+    path: Path
+    line: int
+    head: Head | None
+    signed_by: str = ""
+    """Public key; empty for heads of earlier versions, which had no signature."""
+    problem: str = ""
+
+
+def kept_heads(path: Path) -> Iterator[KeptHead]:
+    """The heads in a file, each checked by itself and against the line before it."""
+    previous = b""
+    try:
+        lines = read_lines(path)
+    except HeadError as error:
+        yield KeptHead(path, 0, None, problem=str(error))
+        return
+    for number, line in enumerate(lines, start=1):
+        try:
+            value = json.loads(line)
+            seq, event_hash = value["seq"], value["hash"]
+        except (ValueError, KeyError, TypeError):
+            value, seq, event_hash = None, None, None
+        if not isinstance(seq, int) or not is_digest(event_hash):
+            yield KeptHead(path, number, None, problem=f"line {number} of {path} is no head; restore it from a copy.")
+        elif "signature" in value or "previous" in value:
+            problem = head_problem(value, previous)
+            said = f"line {number} of {path} {problem}; restore it from a copy." if problem else ""
+            yield KeptHead(path, number, Head(seq, event_hash), "" if problem else value["public_key"], said)
+        else:
+            yield KeptHead(path, number, Head(seq, event_hash))
+        previous = line

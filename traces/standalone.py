@@ -1,0 +1,400 @@
+"""Verify a bundle of a Lakatos run with nothing but Python's standard library.
+
+    python3 verify.py                       # beside the unpacked bundle
+    python3 verify.py run.zip               # or on the archive itself
+    python3 verify.py run.zip --key HEX     # and demand this public key, which the authors have published elsewhere
+
+Checked are: every file against the signed list of files; that no event of a journal was changed, dropped or moved; that
+every artifact hashes to its name, and every record's inputs stand before it; that the journal holds every signed head.
+Take this file from a copy of Lakatos that you trust rather than from the bundle, if the two could differ. Nothing is
+recomputed here; README.md in the bundle says how to do that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+JOURNAL_TAG = b"lakatos-journal-1"
+EVENT_TAG = b'"lakatos-event-1"'
+HEAD_TAG = b"lakatos-head-1\n"
+MANIFEST_TAG = b"lakatos-manifest-1\n"
+FILES = ("manifest.json", "manifest.sig")
+"""Of a bundle, those that the list of files does not list."""
+
+
+# --- Ed25519 (RFC 8032), verification only ---------------------------------------------------------------------------
+
+_P = 2**255 - 19
+_ORDER = 2**252 + 27742317777372353535851937790883648493
+_D = -121665 * pow(121666, _P - 2, _P) % _P
+_ROOT = pow(2, (_P - 1) // 4, _P)
+Point = tuple[int, int, int, int]
+"""Extended coordinates X, Y, Z, T with x = X/Z, y = Y/Z, xy = T/Z (Hisil, Wong, Carter & Dawson, 2008)."""
+_ZERO: Point = (0, 1, 1, 0)
+
+
+def _add(first: Point, second: Point) -> Point:
+    a = (first[1] - first[0]) * (second[1] - second[0]) % _P
+    b = (first[1] + first[0]) * (second[1] + second[0]) % _P
+    c = 2 * first[3] * second[3] * _D % _P
+    d = 2 * first[2] * second[2] % _P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % _P, g * h % _P, f * g % _P, e * h % _P
+
+
+def _times(factor: int, point: Point) -> Point:
+    total = _ZERO
+    while factor:
+        if factor & 1:
+            total = _add(total, point)
+        point = _add(point, point)
+        factor >>= 1
+    return total
+
+
+def _decoded(data: bytes) -> Point | None:
+    """The point that 32 bytes stand for; None where they stand for none."""
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (2**255 - 1)
+    if y >= _P:
+        return None
+    squared = (y * y - 1) * pow(_D * y * y + 1, _P - 2, _P) % _P
+    x = pow(squared, (_P + 3) // 8, _P)
+    if (x * x - squared) % _P:
+        x = x * _ROOT % _P
+    if (x * x - squared) % _P or (x == 0 and sign):
+        return None
+    if x & 1 != sign:
+        x = _P - x
+    return x, y, 1, x * y % _P
+
+
+def _encoded(point: Point) -> bytes:
+    inverse = pow(point[2], _P - 2, _P)
+    x, y = point[0] * inverse % _P, point[1] * inverse % _P
+    return (y | (x & 1) << 255).to_bytes(32, "little")
+
+
+_BASE = _decoded((4 * pow(5, _P - 2, _P) % _P).to_bytes(32, "little"))
+
+
+def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether ``signature`` (64 bytes) is that of ``message`` under ``public_key`` (32 bytes)."""
+    if len(public_key) != 32 or len(signature) != 64:
+        return False
+    point, scalar = _decoded(public_key), int.from_bytes(signature[32:], "little")
+    if point is None or scalar >= _ORDER:
+        return False
+    digest = hashlib.sha512(signature[:32] + public_key + message).digest()
+    challenge = int.from_bytes(digest, "little") % _ORDER
+    assert _BASE is not None
+    minus = (_P - point[0], point[1], point[2], _P - point[3])
+    return _encoded(_add(_times(scalar, _BASE), _times(challenge, minus))) == signature[:32]
+
+
+# --- how events are hashed -------------------------------------------------------------------------------------------
+
+
+class StoredRow(NamedTuple):
+    """One event as bytes; numbers as numbers."""
+
+    seq: int
+    time_utc: bytes
+    kind: bytes
+    key: bytes
+    name: bytes
+    position: bytes
+    attempt: int
+    inputs: bytes
+    body: bytes
+    record_digest: bytes
+    previous_hash: bytes
+    hash: bytes
+
+
+_ESCAPED = re.compile(rb'[\x00-\x1f"\\]').search
+
+
+def quoted(text: bytes) -> bytes:
+    """Text as JSON writes it, UTF-8 left as it is."""
+    if _ESCAPED(text) is None:
+        return b'"' + text + b'"'
+    written = json.dumps(text.decode("utf-8", "surrogateescape"), ensure_ascii=False)
+    return written.encode("utf-8", "surrogateescape")
+
+
+def record_digest_of(row: StoredRow) -> bytes:
+    """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
+    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (row.body, row.inputs, quoted(row.key), quoted(row.kind))
+    return hashlib.sha256(told).hexdigest().encode()
+
+
+def hash_of(row: StoredRow) -> bytes:
+    """Digest of the list of everything else that the event says, with a tag for the version of this encoding."""
+    told = b"[%b,%d,%b,%d,%b,%b,%b,%b]" % (
+        EVENT_TAG, row.seq, quoted(row.time_utc), row.attempt, quoted(row.name),
+        row.position, quoted(row.record_digest), quoted(row.previous_hash),
+    )  # fmt: skip
+    return hashlib.sha256(told).hexdigest().encode()
+
+
+def start_of(meta: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """What the first event of a journal is chained to: digest of its description."""
+    entries = [quoted(text) for item in sorted(meta) for text in item]
+    return hashlib.sha256(b"[%b]" % b",".join([quoted(JOURNAL_TAG), *entries])).hexdigest().encode()
+
+
+def fault_of(row: StoredRow) -> str | None:
+    """What is wrong with one row by itself; None if nothing is."""
+    if row.record_digest != record_digest_of(row):
+        return "was changed: its record does not hash to its record digest"
+    if row.hash != hash_of(row):
+        return "was changed: its time, name, place or digests do not fit its hash"
+    return None
+
+
+def link_fault_of(seq: int, before: bytes, previous_seq: int, previous_hash: bytes) -> str | None:
+    """What is wrong between a row and the one before it; None if nothing is."""
+    if seq != previous_seq + 1:
+        return f"follows event {previous_seq}: events between them are missing"
+    if before != previous_hash:
+        return "is not chained to what stands before it: something was changed, dropped or moved"
+    return None
+
+
+class ChainFaultError(Exception):
+    """The first row that does not fit; says which and why."""
+
+    def __init__(self, row: StoredRow, problem: str) -> None:
+        super().__init__(problem)
+        self.row, self.problem = row, problem
+
+
+def sound(rows: Iterable[tuple[Any, ...]], last: int, expected: bytes | None) -> Iterator[tuple[Any, ...]]:
+    """Rows as long as each fits itself and the one before it.
+
+    `fault_of` and `link_fault_of` written out for speed; they say in words what is wrong with a row that does not fit.
+
+    Args:
+        rows: In the order of `StoredRow`.
+        last: Number of the event before the first row.
+        expected: Its hash; None where it is not known.
+
+    Raises:
+        ChainFaultError: A row does not fit.
+    """
+    sha256, escaped, words = hashlib.sha256, _ESCAPED, dict[bytes, bytes]()
+    for row in rows:
+        seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
+        for word in (kind, name):
+            if word not in words:
+                words[word] = quoted(word)
+        record = b'{"body":%b,"inputs":%b,"key":"%b","kind":%b}' % (body, inputs, key, words[kind])
+        event = b'["lakatos-event-1",%d,"%b",%d,%b,%b,"%b","%b"]' % (
+            seq, time_utc, attempt, words[name], position, digest, previous
+        )  # fmt: skip
+        if (
+            (previous != expected and expected is not None)
+            or seq != last + 1
+            or sha256(record).hexdigest().encode() != digest
+            or sha256(event).hexdigest().encode() != own
+            or escaped(key + time_utc) is not None
+        ):
+            stored = StoredRow(*row)
+            before = previous if expected is None else expected
+            if problem := fault_of(stored) or link_fault_of(seq, previous, last, before):
+                raise ChainFaultError(stored, problem)
+        yield row
+        last, expected = seq, own
+
+
+def first_fault(rows: Iterable[tuple[Any, ...]], start: bytes) -> tuple[int, bytes, str | None]:
+    """Walk a chain: number and hash of its last sound event, and what is wrong with the next one, if anything is."""
+    last, own = 0, start
+    try:
+        for row in sound(rows, 0, start):
+            last, own = row[0], row[11]
+    except ChainFaultError as error:
+        return last, own, f"event {error.row.seq} ({error.row.kind.decode(errors='replace')}) {error.problem}"
+    return last, own, None
+
+
+# --- signed heads ----------------------------------------------------------------------------------------------------
+
+
+def canonical(value: Any) -> bytes:
+    """The one JSON text of a value."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.encode()
+
+
+def head_problem(head: Any, previous: bytes) -> str | None:
+    """What is wrong with a line of signed heads after the line ``previous`` (empty for the first); None if fine."""
+    try:
+        signed = {name: value for name, value in head.items() if name != "signature"}
+        key, signature = bytes.fromhex(head["public_key"]), bytes.fromhex(head["signature"])
+        follows = head["previous"]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return "is no signed head"
+    if follows != (hashlib.sha256(previous).hexdigest() if previous else ""):
+        return "does not follow the line before it: lines were changed, dropped or moved"
+    if not is_signed(key, HEAD_TAG + canonical(signed), signature):
+        return "has a signature that is not that of its key"
+    return None
+
+
+# --- a bundle --------------------------------------------------------------------------------------------------------
+
+
+class Bundle:
+    """Files by name, from an archive or a folder."""
+
+    def __init__(self, place: Path) -> None:
+        """Open ``place``."""
+        self.place = place
+        self._archive = zipfile.ZipFile(place) if place.is_file() else None
+        if self._archive is not None:
+            self.names = [item for item in self._archive.namelist() if not item.endswith("/")]
+        else:
+            self.names = [item.relative_to(place).as_posix() for item in sorted(place.rglob("*")) if item.is_file()]
+        self.names = [name for name in self.names if "__pycache__" not in name]
+
+    def read(self, name: str) -> bytes:
+        """A file; it must be listed."""
+        if self._archive is not None:
+            return self._archive.read(name)
+        return (self.place / name).read_bytes()
+
+
+def rows_of(data: bytes) -> Iterator[StoredRow]:
+    """Events of ``events.jsonl``."""
+    for line in data.splitlines():
+        values = json.loads(line)
+        yield StoredRow._make(item.encode() if isinstance(item, str) else item for item in values)
+
+
+Line = tuple[bool, str]
+
+
+def verify_bundle(bundle: Bundle, key: str = "") -> list[Line]:
+    """Every question and its answer: whether all is well, in words."""
+    try:
+        manifest_bytes = bundle.read("manifest.json")
+        manifest = json.loads(manifest_bytes)
+        public, listed = manifest["public_key"], manifest["files"]
+        signature = bytes.fromhex(bundle.read("manifest.sig").decode().strip())
+    except (KeyError, ValueError, OSError, TypeError) as error:
+        return [(False, f"files: the signed list of files is missing or damaged ({error})")]
+    found: list[Line] = []
+    signed = is_signed(bytes.fromhex(public), MANIFEST_TAG + manifest_bytes, signature)
+    found.append((signed, "signature: the list of files is signed with the key in it" if signed else
+                  "signature: the list of files was changed after it was signed"))  # fmt: skip
+    if key:
+        same = key.lower() == public
+        found.append((same, f"key: signed by {public}" + ("" if same else f", not by {key.lower()}")))
+    else:
+        found.append((True, f"key: signed by {public}; compare it with the key that the authors have published"))
+    wrong = [f"{name} is missing" for name in listed if name not in bundle.names]
+    wrong += [f"{name} is not listed" for name in bundle.names if name not in listed and name not in FILES]
+    for name, digest in listed.items():
+        if name in bundle.names and hashlib.sha256(bundle.read(name)).hexdigest() != digest:
+            wrong.append(f"{name} was changed")
+    found.append((not wrong, f"files: {wrong[0]}" if wrong else f"files: all {len(listed)} are as they were listed"))
+    for name in listed:
+        if name.endswith("journal/events.jsonl") and name in bundle.names:
+            found += verify_run(bundle, name[: -len("journal/events.jsonl")], public)
+    return found
+
+
+def verify_run(bundle: Bundle, prefix: str, public: str) -> list[Line]:
+    """Journal, artifacts and heads of one run in a bundle."""
+    what = f" of {prefix.rstrip('/')}" if prefix else ""
+    found: list[Line] = []
+    try:
+        meta = [(a.encode(), b.encode()) for a, b in json.loads(bundle.read(prefix + "journal/meta.json")).items()]
+        rows = list(rows_of(bundle.read(prefix + "journal/events.jsonl")))
+    except (KeyError, ValueError, OSError, TypeError) as error:
+        return [(False, f"chain{what}: the journal cannot be read ({error})")]
+    seq, _, problem = first_fault(rows, start_of(meta))
+    if problem:
+        problem += f"; what stands before it, up to event {seq}, is as it was written"
+    found.append((problem is None, f"chain{what}: {problem or f'{seq} events, none changed, dropped or moved'}"))
+    start = prefix + "artifacts/"
+    artifacts = {name.rpartition("/")[2]: name for name in bundle.names if name.startswith(start)}
+    changed = [digest for digest, name in artifacts.items() if hashlib.sha256(bundle.read(name)).hexdigest() != digest]
+    found.append((not changed, f"artifacts{what}: {changed[0]} was changed" if changed else
+                  f"artifacts{what}: all {len(artifacts)} hash to their names"))  # fmt: skip
+    known = {digest.encode() for digest in artifacts} | {str(root).encode() for root in _roots(meta)}
+    missing = ""
+    for row in rows:
+        for cited in json.loads(row.inputs):
+            if cited.encode() not in known:
+                missing = missing or f"event {row.seq} cites {cited}, which nothing before it has"
+        if row.kind != b"intent":
+            known.add(row.record_digest)
+    found.append((not missing, f"inputs{what}: {missing or 'every record cites what stands before it'}"))
+    found.append(_heads_line(bundle, prefix, public, {row.seq: row.hash.decode() for row in rows}, what))
+    return found
+
+
+def _roots(meta: Sequence[tuple[bytes, bytes]]) -> Sequence[Any]:
+    for name, value in meta:
+        if name == b"meta":
+            roots: Sequence[Any] = json.loads(value).get("roots", ())
+            return roots
+    return ()
+
+
+def _heads_line(bundle: Bundle, prefix: str, public: str, hashes: dict[int, str], what: str) -> Line:
+    name = prefix + "heads.jsonl"
+    lines = bundle.read(name).splitlines() if name in bundle.names else []
+    previous, last = b"", 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            head = json.loads(line)
+        except ValueError:
+            head = None
+        problem = head_problem(head, previous)
+        if problem is None and head["public_key"] != public:
+            problem = "is signed by another key than the bundle"
+        if problem is None and hashes.get(head["seq"]) != head["hash"]:
+            problem = f"names event {head['seq']} as the journal does not have it: events were cut off or written anew"
+        if problem:
+            return False, f"heads{what}: line {number} {problem}"
+        previous, last = line, head["seq"]
+    if not lines:
+        return False, f"heads{what}: there is no signed head, so that a tail that was cut off could not be seen"
+    after = len(hashes) - last
+    more = f"; {after} events after the last are not covered by one" if after else ", the last of its last event"
+    return True, f"heads{what}: {len(lines)} signed heads, all in the journal{more}"
+
+
+def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = print) -> int:
+    """Verify; the exit status is 0 only if everything is as it was signed."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    key = ""
+    if "--key" in given:
+        place = given.index("--key")
+        key, given = given[place + 1], given[:place] + given[place + 2 :]
+    here = Path(__file__).resolve().parent
+    target = Path(given[0]) if given else here
+    try:
+        lines = verify_bundle(Bundle(target), key)
+    except (OSError, zipfile.BadZipFile) as error:
+        lines = [(False, f"bundle: {target} cannot be read: {error}")]
+    for good, text in lines:
+        say(f"{'passed' if good else 'FAILED'}  {text}")
+    whole = all(good for good, _ in lines)
+    say("the bundle is as it was signed" if whole else "the bundle is NOT as it was signed")
+    return 0 if whole else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
