@@ -230,6 +230,6 @@ def anchor_build(
 
 
 def _find(run: str, runs: Path) -> Path:
-    from flows.start import find_run
+    from flows.places import find_run
 
     return find_run(run, runs)

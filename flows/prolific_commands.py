@@ -73,7 +73,7 @@ def publish(
     In Python: `Clerk.publish(confirm(plan, limit, typed_name=...))`.
     """
     from experiments.participants.prolific.plan import confirm
-    from flows.start import find_run
+    from flows.places import find_run
 
     with _at_work(run, runs, experiment) as clerk:
         planned = clerk.plan
@@ -249,7 +249,7 @@ def check_page(folder: Path, planned: Plan) -> None:
 def _books(run: str, runs: Path) -> Iterator[tuple[Path, Ledger]]:
     """The run's folder and its books, which nobody else writes meanwhile."""
     from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
-    from flows.start import find_run
+    from flows.places import find_run
     from traces.stores.sqlite import WriterLock
 
     folder = find_run(run, runs)

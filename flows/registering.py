@@ -81,7 +81,7 @@ def preregister_command(
     In Python: `flows.registering.registration_of(folder, experiment)`.
     """
     from experiments.registration import to_markdown
-    from flows.start import find_run
+    from flows.places import find_run
 
     value = registration_of(find_run(run, runs), experiment)
     text = to_markdown(value) if form == "markdown" else json.dumps(value, indent=1, ensure_ascii=False) + "\n"
