@@ -439,6 +439,8 @@ class CampaignConfig(_Section):
     @model_validator(mode="after")
     def _models_exist(self) -> CampaignConfig:
         check_models(self.models, self.roles, self.budget)
+        if self.judges.rubric and not self.roles.judge:
+            raise ValueError("judges.rubric: no language model judges in this study; name one as roles.judge")
         return self
 
     @model_serializer(mode="wrap")
