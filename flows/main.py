@@ -32,6 +32,7 @@ from flows.registering import preregister_command  # noqa: E402
 from flows.schedule_commands import schedule_command, serve_command, wake_command, watch_command  # noqa: E402
 from flows.serve import collect  # noqa: E402
 from flows.sweep_commands import sweep_command  # noqa: E402
+from flows.view_commands import view_command  # noqa: E402
 from flows.workbench import app as theory_app  # noqa: E402
 
 app = typer.Typer(
@@ -62,6 +63,7 @@ app.command("sweep")(sweep_command)
 app.command("backup")(backup_command)
 app.command("restore")(restore_command)
 app.command("metrics")(metrics_command)
+app.command("view")(view_command)
 
 STUDIES = Path(__file__).resolve().parent.parent / "studies"
 WAITING = 3
