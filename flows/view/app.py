@@ -14,7 +14,7 @@ import secrets
 import shlex
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote
@@ -340,6 +340,7 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
 
 
+@cache
 def _templates() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),

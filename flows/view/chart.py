@@ -196,10 +196,11 @@ def history(lines: Sequence[Line], ceilings: Mapping[int, float], width: int) ->
             last = cycle == line.points[-1][0]
             canvas.mark(px, py, shape, css, words, line.link if last else "", 4.5 if line.shown else 2.5)
     # Tags at the right end, moved apart where they would lie over each other.
-    ends = sorted((y(line.points[-1][1]), line) for line in colours if line.points[-1][0] == cycles[-1])
     last_place = -np.inf
-    for place, line in ends:
-        last_place = max(place, last_place + 14)
+    for line in sorted(colours, key=lambda item: -item.points[-1][1]):
+        if line.points[-1][0] != cycles[-1]:
+            continue
+        last_place = max(y(line.points[-1][1]), last_place + 14)
         canvas.parts.append(
             linked(
                 Markup('<text x="{:.1f}" y="{:.1f}" class="tag s{}">{}</text>').format(

@@ -44,7 +44,7 @@ BULKY: Final = frozenset(
         "theory_scored",
         "language_model_called",
         "role_answered",
-        "exposed",
+        "anchor_exposed",
         "pair_read",
     }
 )

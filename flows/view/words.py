@@ -52,7 +52,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "diagnosis": ("diagnosis", "case_read"),
     "judge": (
         "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
-        "exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "measured", "epoch_frozen",
+        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "measured", "epoch_frozen",
         "gate_registered", "gate_decided", "epoch_committed", "epoch_refilled",
     ),
     "model": ("language_model_called", "role_answered", "models_chosen", "budget_raised"),

@@ -20,7 +20,15 @@ from flows.start import run_study  # noqa: E402
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small campaign with its verdict."""
     folder = tmp_path_factory.mktemp("runs") / "small"
-    run_study(small_study(), folder, n_workers=1)
+    study = small_study(
+        theories__candidates=4,
+        theories__draws=32,
+        theories__rivals=2,
+        design__trials=8,
+        design__participants=12,
+        design__candidates=30,
+    )
+    run_study(study, folder, n_workers=1)
     return folder
 
 

@@ -169,5 +169,5 @@ def test_no_address_breaks_the_server(finished: Path, text: str, kind: str) -> N
 
 def test_a_run_outside_the_folder_is_never_opened(finished: Path) -> None:
     browser = client(finished)
-    for name in ("..", "..%2F..", "%2e%2e%2fsmall", str(finished.resolve()).replace("/", "%2F"), "small%00"):
+    for name in ("..%2F..", "%2e%2e%2fsmall", str(finished.resolve()).replace("/", "%2F"), "small%00"):
         assert browser.get(f"/run/{name}/").status_code == 404
