@@ -88,7 +88,7 @@ def view_command(
 
     In Python: `flows.view_commands.view(folder, ...)`.
     """
-    from flows.start import find_run
+    from flows.places import find_run
 
     place = runs
     if run:
