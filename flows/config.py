@@ -443,6 +443,8 @@ class CampaignConfig(_Section):
         check_models(self.models, self.roles, self.budget)
         if self.memory.embeddings:
             _known("model", self.memory.embeddings, self.models)
+        if self.judges.rubric and not self.roles.judge:
+            raise ValueError("judges.rubric: no language model judges in this study; name one as roles.judge")
         return self
 
     @model_serializer(mode="wrap")

@@ -102,7 +102,8 @@ def _learn_of_role(run: Run, cycle: int, investigated: Recorded[Investigated]) -
         _learn(run, cycle, plan)
     drafts = library_in(run).drafts()
     used = [(call.record.tool, "", call.digest) for call in calls]
-    used += [(*found.groups(), investigated.digest) for text in looked.refused if (found := FAILED.match(text))]
+    failed = [found for text in looked.refused if (found := FAILED.match(text))]
+    used += [(found[1], found[2], investigated.digest) for found in failed]
     for number, (tool, failure, cited) in enumerate(used):
         if tool in drafts:
             record = PlanUsed(

@@ -77,7 +77,7 @@ def data_import(
     In Python: `flows.people.import_answers(folder, file)`.
     """
     from flows.people import import_answers
-    from flows.start import find_run
+    from flows.places import find_run
 
     folder = find_run(run, runs)
     found = import_answers(folder, file)
@@ -99,7 +99,7 @@ def data_export(
     In Python: `flows.people.export(folder, out)`.
     """
     from flows.people import export
-    from flows.start import find_run
+    from flows.places import find_run
 
     folder = find_run(run, runs)
     for path in export(folder, out or folder / "export"):
@@ -118,7 +118,7 @@ def data_withdraw(
     In Python: `flows.people.withdraw(folder, person)`.
     """
     from flows.people import SHOWN, find_person, withdraw
-    from flows.start import find_run
+    from flows.places import find_run
 
     folder = find_run(run, runs)
     found = withdraw(folder, find_person(folder, person, service))
@@ -145,7 +145,7 @@ def data_more(
     It is written down as a deviation from the preregistration. In Python: `flows.people.ask_more(folder, people)`.
     """
     from flows.people import ask_more
-    from flows.start import find_run
+    from flows.places import find_run
 
     folder = find_run(run, runs)
     wanted = ask_more(folder, people, experiment)
@@ -168,7 +168,7 @@ def data_expire(
     """
     from experiments.participants.prolific.ledger import LEDGER_FILE
     from flows.people import expire, holdings
-    from flows.start import find_run
+    from flows.places import find_run
 
     folder = find_run(run, runs)
     found = holdings(folder).due if dry_run else expire(folder)
@@ -185,7 +185,7 @@ def data_expire(
 
 def _list_people(run: str, runs: Path) -> None:
     from flows.people import holdings
-    from flows.start import find_run
+    from flows.places import find_run
 
     console, found = Console(), holdings(find_run(run, runs))
     table = Table("experiment", "wanted", "people by status", "excluded", "withdrawn", "in the inbox", "kept apart")

@@ -60,6 +60,10 @@ _engine: ContextVar[EngineName] = ContextVar("engine", default="none")
 _call: ContextVar[_Call] = ContextVar("call")
 
 
+class Label(str):
+    """An argument that Prefect may show in the name of a flow run or task run, as whole numbers are."""
+
+
 class _Call:
     """One call of a decorated function on its way through Prefect, which sees neither arguments nor result."""
 
@@ -89,8 +93,8 @@ def _decorator(
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
             if _engine.get() == "none":
                 return await function(*args, **kwargs)
-            numbers = [str(value) for value in (*args, *kwargs.values()) if type(value) is int]
-            pending = _Call(functools.partial(function, *args, **kwargs), " ".join([name, *numbers]))
+            words = [str(value) for value in (*args, *kwargs.values()) if type(value) in (int, Label)]
+            pending = _Call(functools.partial(function, *args, **kwargs), " ".join([name, *words]))
             token = _call.set(pending)
             try:
                 await _prefect_object(kind, name)()
@@ -372,14 +376,10 @@ class _Session:
         for name in ("NO_PROXY", "no_proxy"):
             self._environment.setdefault(name, os.environ.get(name))
             os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
-        with socket.create_server(("127.0.0.1", 0)) as listener, (self._home / "server.log").open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _SERVER, str(Path(__file__).resolve().parent.parent),
-                 str(listener.fileno()), str(self._home)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                pass_fds=[listener.fileno()], start_new_session=True,
-                env={**os.environ, **_TEMPORARY, **(_FORGETFUL if self._forgetful else {}), "PYTHONUNBUFFERED": "1"},
-            )  # fmt: skip
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self._process = start_server(
+                listener, self._home, {**os.environ, **_TEMPORARY, **(_FORGETFUL if self._forgetful else {})}
+            )
             port = listener.getsockname()[1]
         self._set("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
 
@@ -494,6 +494,53 @@ class _Session:
         self._environment.clear()
 
 
+def start_server(
+    listener: socket.socket, home: Path, environment: dict[str, str], *, keep: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start Prefect's server on a listening socket; it writes ``ready`` when it answers, and ends when its input does.
+
+    Args:
+        listener: Bound and listening.
+        home: Folder of its log, and of its database where ``PREFECT_HOME`` says so.
+        environment: Of the process.
+        keep: Leave ``home`` when it ends.
+    """
+    words = [sys.executable, "-P", "-c", _SERVER, str(Path(__file__).resolve().parent.parent)]
+    words += [str(listener.fileno()), str(home), *(["keep"] if keep else [])]
+    with (home / "server.log").open("wb") as log:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+            env={**environment, "PYTHONUNBUFFERED": "1"},
+        )
+
+
+def lasting_environment(home: Path, address: str) -> dict[str, str]:
+    """Environment of a server that keeps what it is told, shows its pages and reports to nobody.
+
+    Args:
+        home: Folder of its database.
+        address: Where it will answer, without ``/api``.
+    """
+    dropped = {"PREFECT_API_URL", "PREFECT_PROFILE"}
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    return (
+        kept
+        | {**_QUIET, **_PRIVATE}
+        | {
+            "PREFECT_HOME": str(home),
+            "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
+            "PREFECT_UI_STATIC_DIRECTORY": str(home / "ui"),
+            "PREFECT_UI_API_URL": f"{address}/api",
+            "PREFECT__SERVER_FINAL": "1",
+        }
+    )
+
+
 _session: _Session | None = None
 
 
@@ -516,28 +563,29 @@ _SERVER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from flows.engine import serve_temporary
-serve_temporary(int(sys.argv[2]), sys.argv[3])
+serve_temporary(int(sys.argv[2]), sys.argv[3], keep=sys.argv[4:] == ["keep"])
 """
 
 
-def serve_temporary(listener: int, home: str) -> None:
-    """Be Prefect's temporary server, in a process of its own, until told to end or until the parent is gone.
+def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
+    """Be Prefect's server, in a process of its own, until told to end or until the parent is gone.
 
     Args:
         listener: File descriptor of a listening socket.
-        home: Folder to remove when the parent is gone.
+        home: Folder of Prefect, removed when the parent is gone.
+        keep: Leave that folder where it is, with everything in it.
     """
 
     def watch(parent: IO[bytes]) -> None:
         parent.read()
-        if os.fork() == 0:  # what this process still writes must not outlive the folder
+        if not keep and os.fork() == 0:  # what this process still writes must not outlive the folder
             time.sleep(0.2)
             shutil.rmtree(home, ignore_errors=True)
         os._exit(0)
 
     threading.Thread(target=watch, args=[sys.stdin.buffer], daemon=True).start()
     own_database = Path(home) / "prefect.db" if os.environ.get("PREFECT_HOME") == home else None
-    if own_database:
+    if own_database and not own_database.exists():
         _copy_database(_empty_database(), own_database)
     import uvicorn
     from prefect.server.api.server import create_app
@@ -546,7 +594,7 @@ def serve_temporary(listener: int, home: str) -> None:
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                if own_database and not _empty_database().exists():
+                if own_database and not keep and not _empty_database().exists():
                     _copy_database(own_database, _empty_database())
                 print("ready", flush=True)
 

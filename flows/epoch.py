@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,18 @@ from numpy.typing import NDArray
 from experiments.archives.fetch import load_archive
 from experiments.power import wilson_interval
 from experiments.task import identities
+from flows.config import CampaignConfig
 from flows.engine import task
+from flows.read_pairs import model_judge, read_settled
 from flows.record import ACTS
+from flows.rewrite import correct, rewrite, screened
+from flows.state import RunState
 from judges.anchor import SHARES, Access, AnchorItem, AnchorSet, Exposed, Part, check_disjoint, split, without
 from judges.answer import Answers, ask
+from judges.bias import BiasReport, bias_report
 from judges.critic import PROBABILITIES, STANDARD_ERRORS, Heard, grade
 from judges.description import Scored, describe, favoured
-from judges.epoch import EpochOpened
+from judges.epoch import EpochOpened, JudgeEpoch, freeze
 from judges.erasure import Measured, Measurements
 from judges.errors import AnchorError, EpochMismatchError
 from judges.feature import FEATURES, features_of
@@ -30,7 +35,11 @@ from judges.ground_truth import SETTLED, simulated_items, strata
 from judges.hard_case import trap
 from judges.judge import Judge, Submission
 from judges.program import Factor, Program, ProgramJudge, Term, breed, fit, labelled
-from judges.record import AnchorTaken, JudgeBred, PairDescribed
+from judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed
+from judges.rubric import Rubric, RubricJudge
+from judges.rubrics import RUBRICS
+from judges.rubrics.language_model import NAME, RUBRIC, SettledRead
+from judges.rubrics.parsimony import ParsimonyJudge
 from judges.rubrics.rule import RULES, RuleJudge, calibrated
 from judges.transition import (
     EpochCommitted,
@@ -52,7 +61,6 @@ from traces.validity import Validity
 
 if TYPE_CHECKING:
     from flows.run import Run
-    from flows.state import RunState
 
 Array = NDArray[np.float64]
 _OF_AN_END = frozenset(
@@ -60,6 +68,8 @@ _OF_AN_END = frozenset(
     for record in (
         AnchorTaken,
         Exposed,
+        SettledRead,
+        ChallengerScreened,
         JudgeBred,
         EpochFrozen,
         GateRegistered,
@@ -70,8 +80,8 @@ _OF_AN_END = frozenset(
     )
 )
 PROGRAM = "program"
-EVOLVING = (PROGRAM,)
-"""Slots that have challengers; what those in them say is measured one by one, so that it can be erased."""
+N_CALIBRATING = 24
+"""Programs whose answers, with those of the rules, say how telling a comparison is when a rubric is screened."""
 TASK = "whether people's next data favour the candidate"
 UNREAD = "machine_written"
 """Feature that judges are not bred on: who wrote a theory says nothing about it."""
@@ -105,26 +115,61 @@ async def seat_judges(run: Run) -> None:
     for slot in (PROGRAM, *RULES):
         bred = await _bring_up(run, slot, 0, taken, made(slot), None, len(dev))
         _seat(run, slot, 0, bred.record.judge, bred.digest)
+    if run.config.judges.rubric:
+        first = model_judge(run.config, lambda: run.state, RUBRIC)
+        bred = await _bring_up(run, NAME, 0, taken, first, None, 0)
+        _seat(run, NAME, 0, first.digest, bred.digest)
     for judge in run.epoch.judges:
         if judge.name not in run.state.seats:
             _seat(run, judge.name, 0, judge.digest, run.state.started.digest)
     run.empanel()
 
 
+def evolving(config: CampaignConfig) -> tuple[str, ...]:
+    """Slots that have challengers; what those in them say is measured one by one, so that it can be erased."""
+    return (NAME, PROGRAM) if config.judges.rubric else (PROGRAM,)
+
+
+def panel(run: Run) -> JudgeEpoch:
+    """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
+    judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
+    if run.config.roles.judge and not run.config.judges.rubric:
+        judges.append(model_judge(run.config, lambda: run.state, RUBRIC))
+    return freeze(run.state.judging.number if run.state.judging else 0, judges)
+
+
 def seated(run: Run) -> list[Judge]:
     """The judges that were made on the anchor set and have a seat, by name."""
-    state = run.state
-    slots = state.judging.slots if state.judging else {}
-    made = {slot: state.bred[judge].record for slot, judge in sorted(slots.items()) if judge in state.bred}
-    return [judge_from(run.trace.artifacts, record) for record in made.values()]
+    slots = run.state.judging.slots if run.state.judging else {}
+    made = {slot: run.state.bred[judge].record for slot, judge in sorted(slots.items()) if judge in run.state.bred}
+    return [judge_from(run.trace.artifacts, record, lambda: run.state) for record in made.values()]
 
 
-def judge_from(artifacts: ArtifactStore, record: JudgeBred) -> Judge:
-    """A judge put together again from its artifact."""
+def judge_from(
+    artifacts: ArtifactStore, record: JudgeBred, now: Callable[[], RunState], *, must: bool = False
+) -> Judge:
+    """A judge put together again from its artifact.
+
+    Args:
+        artifacts: Of the run.
+        record: Names the artifact.
+        now: Gives the run's state, which holds what a language model has read.
+        must: Whether a reading that is missing there is a failure, or even odds.
+    """
     value = artifacts.get_json(record.made)
     if "rule" in value:
         return RuleJudge.from_json(value)
+    if "rubric" in value:
+        config = now().config
+        assert config is not None
+        return model_judge(config, now, Rubric.from_json(value["rubric"]), must=must)
     return ProgramJudge(Program.from_json(value["program"]), record.slot)
+
+
+def rubric_of(run: Run) -> Rubric:
+    """By which the language model of the panel reads."""
+    found = next((judge for judge in run.epoch.judges if isinstance(judge, RubricJudge)), None)
+    return found.rubric if found else RUBRIC
 
 
 async def _bring_up(
@@ -138,7 +183,15 @@ async def _bring_up(
 
 
 def _bred(context: StepContext, slot: str, epoch: int, judge: Judge, parent: Digest | None, n_dev: int) -> JudgeBred:
-    value = judge.to_json() if isinstance(judge, RuleJudge) else {"program": judge.program.to_json()}  # type: ignore[attr-defined]
+    match judge:
+        case RuleJudge():
+            value = judge.to_json()
+        case RubricJudge():
+            value = {"rubric": judge.rubric.to_json()}
+        case ProgramJudge():
+            value = {"program": judge.program.to_json()}
+        case _:
+            raise AssertionError(judge)
     made = context.artifacts.put_json(value)
     return JudgeBred(slot=slot, epoch=epoch, judge=judge.digest, made=made, parent=parent, n_dev=n_dev)
 
@@ -284,7 +337,7 @@ def measure(run: Run, cycle: int, submission: Submission, inputs: Sequence[Diges
         inputs=inputs,
         position={"cycle": cycle},
     )
-    said = [_measure(run, slot, artifact, submission, pair.digest).digest for slot in EVOLVING]
+    said = [_measure(run, slot, artifact, submission, pair.digest).digest for slot in evolving(run.config)]
     return [pair.digest, *said, *(run.state.seats[slot].digest for slot in sorted(run.state.seats))]
 
 
@@ -397,11 +450,11 @@ async def turn_epoch(run: Run, cycle: int) -> None:
         position=position | {"cycle": cycle},
     )
     decisions = []
-    for slot in sorted(EVOLVING):
+    for slot in sorted(evolving(run.config)):
         trapped = await _trap(run, slot, frozen)
-        bred = await _breed(run, slot, frozen, trapped)
-        if bred.record.judge != epoch.slots[slot]:
-            decisions.append(await _challenge(run, slot, bred, trapped))
+        bred = await (_rewrite(run, cycle, frozen, trapped) if slot == NAME else _breed(run, slot, frozen, trapped))
+        if bred is not None and bred.record.judge != epoch.slots[slot]:
+            decisions.append(await _challenge(run, cycle, slot, bred, trapped))
     assert run.state.judging is not None
     committed = run.record(
         commit(run.state.judging, {slot: seat.digest for slot, seat in run.state.seats.items()}),
@@ -459,7 +512,7 @@ def open_epoch(run: Run) -> None:
 
 
 @task(name="rescore")
-async def rescore(run: Run) -> None:
+async def rescore(run: Run, cycle: int) -> None:
     """Judge again, most wanted first, as far as the share of verdicts allows that may go into it."""
     state = run.state
     if state.judging is None or not state.judging.queue:
@@ -472,7 +525,10 @@ async def rescore(run: Run) -> None:
             continue
         pair = pairs[subject]
         submission = submission_in(run.trace.artifacts, pair.record)
-        for slot in EVOLVING:
+        if NAME in evolving(run.config):
+            taken = run.state.anchors[-1].digest
+            await read_settled(run, cycle, "judge again", [submission], rubric_of(run), taken, run.state.n_rescored)
+        for slot in evolving(run.config):
             _measure(run, slot, subject, submission, pair.digest)
 
 
@@ -524,6 +580,7 @@ async def _breed(
     epoch = frozen.record.epoch
     dev = _dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
     incumbent = _incumbent(run, slot)
+    assert isinstance(incumbent, ProgramJudge)
 
     def work(context: StepContext) -> JudgeBred:
         items = labelled([item.submission for item in dev], [item.label for item in dev], readable(dev))
@@ -534,14 +591,50 @@ async def _breed(
     return await run.step("breed", work, returns=JudgeBred, inputs=[frozen.digest, taken.digest], position=position)
 
 
+async def _rewrite(
+    run: Run, cycle: int, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
+) -> Recorded[JudgeBred] | None:
+    """A rubric that the language model wrote from its mistakes on dev, unless screening finds it to be worse."""
+    epoch = frozen.record.epoch
+    dev = _dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
+    incumbent = _incumbent(run, NAME)
+    assert isinstance(incumbent, RubricJudge)
+    found = await rewrite(run, cycle, epoch, incumbent.rubric, dev, taken.digest)
+    if found is None:
+        return None
+    rubric, cited = found
+    items = labelled([item.submission for item in dev], [item.label for item in dev], readable(dev))
+    start = Program((Term((Factor("advantage_z"),)),))
+    bred = breed(start, items, np.random.default_rng([run.config.seed, epoch]))
+    programs = [ProgramJudge(program) for program in bred[:N_CALIBRATING]]
+    others: list[Judge] = [ParsimonyJudge(), *(judge for judge in run.epoch.judges if judge.name in RULES), *programs]
+    judge, screening = await screened(run, cycle, epoch, incumbent.rubric, rubric, dev, others, taken.digest)
+    if screening.record.verdict == "worse":
+        run.progress.note(f"a rewritten rubric was dropped after {screening.record.n_asked} comparisons")
+        return None
+
+    def work(context: StepContext) -> JudgeBred:
+        return _bred(context, NAME, epoch + 1, judge, incumbent.digest, screening.record.n_asked)
+
+    position: dict[str, int | str] = {"slot": NAME, "epoch": epoch}
+    inputs = [frozen.digest, screening.digest, *cited]
+    return await run.step("breed", work, returns=JudgeBred, inputs=inputs, position=position)
+
+
 async def _challenge(
-    run: Run, slot: str, bred: Recorded[JudgeBred], taken: Recorded[AnchorTaken]
+    run: Run, cycle: int, slot: str, bred: Recorded[JudgeBred], taken: Recorded[AnchorTaken]
 ) -> Recorded[GateDecided]:
     """Put the challenger to the gate: answers without labels first, then the labels, once."""
     assert run.state.judging is not None
     epoch, anchor = run.state.judging, anchor_of(run.trace.artifacts, taken.record)
     ledger = refold(epoch.ledger, sorted(epoch.decided, key=lambda item: item.slot))
-    incumbent, challenger = _incumbent(run, slot), judge_from(run.trace.artifacts, bred.record)
+    incumbent = _incumbent(run, slot)
+    challenger = judge_from(run.trace.artifacts, bred.record, lambda: run.state, must=True)
+    if slot == NAME:
+        for name, judge in (("incumbent", incumbent), ("challenger", challenger)):
+            assert isinstance(judge, RubricJudge)
+            asked = anchor.submissions("confirm")
+            await read_settled(run, cycle, f"read confirm as {name}", asked, judge.rubric, taken.digest)
     position: dict[str, int | str] = {"slot": slot, "epoch": epoch.number}
     made = [run.state.bred[judge].record.made for judge in (incumbent.digest, challenger.digest)]
 
@@ -582,11 +675,10 @@ def answers_of(artifacts: ArtifactStore, registration: GateRegistered) -> Pair:
     return Pair(*map(Answers.from_json, artifacts.get_json(registration.answers)))
 
 
-def _incumbent(run: Run, slot: str) -> ProgramJudge:
+def _incumbent(run: Run, slot: str) -> Judge:
     assert run.state.judging is not None
-    found = judge_from(run.trace.artifacts, run.state.bred[run.state.judging.slots[slot]].record)
-    assert isinstance(found, ProgramJudge)
-    return found
+    record = run.state.bred[run.state.judging.slots[slot]].record
+    return judge_from(run.trace.artifacts, record, lambda: run.state, must=True)
 
 
 def _to_rescore(run: Run) -> list[Digest]:
@@ -602,12 +694,42 @@ def _to_rescore(run: Run) -> list[Digest]:
     return known.to_rescore(wanted)
 
 
-def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any]:
-    """Right answers of a judge on settled items, with their 95% interval (Wilson 1927)."""
+def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any] | None:
+    """Right answers of a judge among the settled items that it answers, with their 95% interval; None without any."""
     answers = ask(judge, [item.submission for item in items])
-    right = answers.side == np.where([item.label for item in items], 1, -1)
-    low, high = wilson_interval(int(right.sum()), len(items))
-    return {"right": float(right.mean()), "low": low, "high": high, "n": len(items)}
+    kept = ~np.isnan(answers.probability)
+    right, n = correct(answers, items)[kept], int(kept.sum())
+    if not n:
+        return None
+    low, high = wilson_interval(int(right.sum()), n)
+    return {"right": float(right.mean()), "low": low, "high": high, "n": n}
+
+
+def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge]:
+    """The judges of a run's panel as it is now, by name, read from the trace alone.
+
+    A language model says what is on record; one whose rubric is not rewritten is left out.
+    """
+    slots = state.judging.slots if state.judging else {}
+    made = {slot: state.bred[judge].record for slot, judge in slots.items() if judge in state.bred}
+    found = {name: make() for name, make in RUBRICS.items()}
+    found |= {slot: judge_from(artifacts, record, lambda: state, must=True) for slot, record in made.items()}
+    return dict(sorted(found.items()))
+
+
+def bias_of(judge: Judge, items: Sequence[AnchorItem]) -> BiasReport:
+    """Whether a judge accepts machine-written theories more readily, on those settled items that it answers.
+
+    Raises:
+        GateError: Among these an origin or a quality is missing.
+    """
+    answers = ask(judge, [item.submission for item in items])
+    kept = ~np.isnan(answers.probability)
+    machine, good = (
+        np.array([item.strata[name] == value for item in items])[kept]
+        for name, value in (("origin", "machine"), ("quality", "good"))
+    )
+    return bias_report(answers.side[kept] > 0, machine, good, score=answers.probability[kept])
 
 
 def dev_items(state: RunState, artifacts: ArtifactStore) -> tuple[AnchorItem, ...]:

@@ -3,6 +3,8 @@
 FlowError                  exit code 1
 ├── StudyError             the study file cannot be used (2)
 ├── RunMissingError        there is no run in that folder (2)
+├── ScheduleError          a schedule cannot be read or kept (2)
+├── ChangedStudyError      a study file is no longer what its run was begun with (2)
 ├── EngineError            Prefect cannot be used, or its server did not come up (5)
 └── InstallationError      parts of another package stand in for parts of Lakatos (6)
 TerminatedError            the process was asked to end (143); a `KeyboardInterrupt`, not a `FlowError`
@@ -32,6 +34,18 @@ class StudyError(FlowError):
 
 class RunMissingError(FlowError):
     """There is no run in that folder."""
+
+    exit_code = 2
+
+
+class ScheduleError(FlowError):
+    """A schedule cannot be read or kept."""
+
+    exit_code = 2
+
+
+class ChangedStudyError(FlowError):
+    """A study file is no longer what its run was begun with."""
 
     exit_code = 2
 

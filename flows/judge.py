@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flows.decide import decide_on
 from flows.design import DISTINCT, distance, sample_of_space
 from flows.engine import task
-from flows.epoch import lasting, measure, open_epoch, rescore, submission_of, turn_epoch
+from flows.epoch import lasting, measure, open_epoch, rescore, rubric_of, submission_of, turn_epoch
 from flows.read_pairs import read_pairs
 from flows.revise import check_program
 from flows.run import Run
@@ -31,7 +31,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")
     await turn_epoch(run, cycle)
     open_epoch(run)
-    await rescore(run)
+    await rescore(run, cycle)
     incumbent = run.state.board().leader.theory
     fresh: list[Digest] = []
     for submission in found.record.submissions:
@@ -49,7 +49,8 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         for name in fresh:
             await _admit(run, cycle, name, "nobody is asked whether it is worth it", [run.state.theories[name].digest])
         return []
-    await read_pairs(run, cycle, fresh, incumbent)
+    shown = {name: submission_of(run, name, incumbent) for name in fresh if name in run.state.theories}
+    await read_pairs(run, cycle, shown, rubric_of(run))
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
     for verdict in rank(item.record for item in verdicts):

@@ -27,6 +27,10 @@ class JudgesConfig(Part):
     trials or people with the campaign are left out."""
     items: int = Field(0, ge=0, le=20000)
     """Instead of a file: comparisons to simulate in the study's own domain when the campaign begins."""
+    rubric: bool = False
+    """Whether the rubric of the language model that judges is rewritten as well. It then reads settled comparisons in
+    both orders, as often as `roles.repeats` says: some of dev at every epoch's end, and for every challenge all of
+    confirm by either rubric."""
     tier: Tier = "certified"
     """Whether a replacement must be one that may be claimed, or only steers the search."""
     test: Literal["loss", "exact"] = "loss"
@@ -50,6 +54,8 @@ class JudgesConfig(Part):
             )
         if not self.seated and (self.anchor or self.items):
             raise ValueError(f"the panel {self.panel!r} reads no anchor set; remove anchor and items, or let it evolve")
+        if self.rubric and self.panel != "evolving":
+            raise ValueError(f"with the panel {self.panel!r} no rubric is rewritten; remove rubric, or let it evolve")
         if 0 < self.items < FEWEST_ITEMS:
             raise ValueError(f"{self.items} items cannot be split into dev, confirm and vault; at least {FEWEST_ITEMS}")
         return self

@@ -44,9 +44,10 @@ def judges_list() -> None:
 @app.command("show")
 def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
-    from flows.epoch import anchor_accuracy, dev_items, judge_from
+    from flows.epoch import anchor_accuracy, dev_items, present_judges
     from flows.run import read_state
     from judges.program import ProgramJudge
+    from judges.rubric import RubricJudge
     from judges.rubrics.rule import RuleJudge
 
     console = Console(soft_wrap=True)
@@ -57,12 +58,10 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
             return
         opened = state.epochs[-1].record
         console.print(f"judge epoch {opened.number}, panel {opened.epoch[:10]}")
-        dev = dev_items(state, trace.artifacts)
+        dev, present = dev_items(state, trace.artifacts), present_judges(state, trace.artifacts)
         for name, version in sorted(opened.judges.items()):
             console.print(f"[bold]{escape(name)}[/bold]  {version[:10]}")
-            if version not in state.bred:
-                continue
-            judge = judge_from(trace.artifacts, state.bred[version].record)
+            judge = present.get(name)
             if isinstance(judge, ProgramJudge):
                 for term in sorted(judge.program.terms, key=lambda term: -abs(term.weight)):
                     factors = " x ".join(f"{item.transform} {item.feature} / {item.scale:g}" for item in term.factors)
@@ -70,11 +69,15 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
                 console.print(f"  {judge.program.bias:+.3f}")
             if isinstance(judge, RuleJudge):
                 console.print("  " + ", ".join(f"{value:.2f}" for value in judge.table))
-            found = anchor_accuracy(judge, dev)
-            console.print(
-                f"  right on {found['right']:.1%} of {found['n']} items of dev, on which it was made "
-                f"(95% interval {found['low']:.1%} to {found['high']:.1%})"
-            )
+            if isinstance(judge, RubricJudge):
+                for item in judge.rubric.dimensions:
+                    console.print(f"  {item.weight:+.3f}  {escape(item.name)}: {escape(item.question)}")
+            if judge is not None and (found := anchor_accuracy(judge, dev)) is not None:
+                how = ", on which it was made" if version in state.bred else ""
+                console.print(
+                    f"  right on {found['right']:.1%} of {found['n']} items of dev{how} "
+                    f"(95% interval {found['low']:.1%} to {found['high']:.1%})"
+                )
 
 
 @app.command("epochs")
@@ -126,31 +129,41 @@ def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
 
 @app.command("bias")
 def judges_bias(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
-    """Acceptance of machine-written against published theories on the dev part, for every judge made on it."""
-    import numpy as np
-
-    from flows.epoch import dev_items, judge_from
+    """Acceptance of machine-written against published theories on the dev part, by every judge of the panel."""
+    from flows.epoch import bias_of, dev_items, present_judges
     from flows.run import read_state
-    from judges.answer import ask
-    from judges.bias import bias_report
+    from judges.bias import PARITY
+    from judges.errors import GateError
 
     console = Console(soft_wrap=True)
     state, trace = read_state(_find(run, runs))
     with trace:
         items = dev_items(state, trace.artifacts)
-        slots = state.judging.slots if state.judging else {}
         if not items:
             console.print("this run has no anchor set")
-        for slot, version in sorted(slots.items()):
-            if version not in state.bred:
+        for name, judge in present_judges(state, trace.artifacts).items() if items else ():
+            try:
+                report = bias_of(judge, items)
+            except GateError as error:
+                console.print(f"[bold]{escape(name)}[/bold]  {escape(str(error))}")
                 continue
-            answers = ask(judge_from(trace.artifacts, state.bred[version].record), [item.submission for item in items])
-            machine, good = (
-                np.array([item.strata[name] == value for item in items])
-                for name, value in (("origin", "machine"), ("quality", "good"))
+            console.print(f"[bold]{escape(name)}[/bold]  {escape(report.sentence)}")
+            for kind, ratio in (("all", report.marginal), ("good", report.good), ("bad", report.bad)):
+                low, high = ratio.interval
+                console.print(
+                    f"  accepted, machine-written over human-written, {kind} theories: {ratio.value:.2f} "
+                    f"({low:.2f} to {high:.2f})"
+                )
+            console.print(
+                f"  equivalence test within {PARITY[0]} to {PARITY[1]}: p = {report.given_quality.equivalence_p:.2g}"
             )
-            report = bias_report(answers.side > 0, machine, good, score=answers.probability)
-            console.print(f"[bold]{escape(slot)}[/bold]  {escape(report.sentence)}")
+            for kind, found in report.detection.items():
+                console.print(f"  {kind}-written: sensitivity {found.d_prime:.2f}, criterion {found.criterion:+.2f}")
+            if report.gap is not None:
+                value, low, high = report.gap
+                console.print(
+                    f"  surer of machine-written theories than is right, by {value:+.3f} ({low:+.3f} to {high:+.3f})"
+                )
 
 
 @app.command("explain")
@@ -230,6 +243,6 @@ def anchor_build(
 
 
 def _find(run: str, runs: Path) -> Path:
-    from flows.start import find_run
+    from flows.places import find_run
 
     return find_run(run, runs)

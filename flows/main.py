@@ -19,15 +19,21 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from flows.backup_commands import backup_command, metrics_command, restore_command  # noqa: E402
+from flows.carry import tether  # noqa: E402
 from flows.data_commands import app as data_app  # noqa: E402
 from flows.designing import design_command  # noqa: E402
 from flows.engine import EngineName  # noqa: E402
 from flows.judges_commands import app as judges_app  # noqa: E402
+from flows.lab_commands import app as lab_app  # noqa: E402
 from flows.memory_commands import memory_app, tools_app  # noqa: E402
 from flows.models_commands import app as models_app  # noqa: E402
 from flows.prolific_commands import app as prolific_app  # noqa: E402
 from flows.registering import preregister_command  # noqa: E402
+from flows.schedule_commands import schedule_command, serve_command, wake_command, watch_command  # noqa: E402
 from flows.serve import collect  # noqa: E402
+from flows.sweep_commands import sweep_command  # noqa: E402
+from flows.view_commands import view_command  # noqa: E402
 from flows.workbench import app as theory_app  # noqa: E402
 
 app = typer.Typer(
@@ -43,6 +49,7 @@ app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 app.add_typer(judges_app, name="judges")
+app.add_typer(lab_app, name="lab")
 app.add_typer(memory_app, name="memory")
 app.add_typer(models_app, name="models")
 app.add_typer(prolific_app, name="prolific")
@@ -51,6 +58,15 @@ app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
 app.command()(collect)
 app.command("preregister")(preregister_command)
+app.command("schedule")(schedule_command)
+app.command("serve")(serve_command)
+app.command("watch")(watch_command)
+app.command("wake")(wake_command)
+app.command("sweep")(sweep_command)
+app.command("backup")(backup_command)
+app.command("restore")(restore_command)
+app.command("metrics")(metrics_command)
+app.command("view")(view_command)
 
 STUDIES = Path(__file__).resolve().parent.parent / "studies"
 WAITING = 3
@@ -114,10 +130,17 @@ def resume(
 
     In Python: `flows.start.resume_run(folder, ...)`.
     """
+    from flows.wake import look
+
+    folder = _find(run, runs)
+    found = look(folder)
+    if not (found.due or enough):
+        Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
+        raise typer.Exit(WAITING if found.ended == "waiting" else 0)
+
     from flows.progress import choose_progress
     from flows.start import resume_run
 
-    folder = _find(run, runs)
     _carry(
         folder,
         lambda: resume_run(
@@ -262,8 +285,9 @@ def _run_study(
     study: Path, data: Path | None, engine: EngineName, runs: Path, name: str | None, seed: int | None, workers: int
 ) -> None:
     from flows.config import load_study, parse_study
+    from flows.places import new_folder
     from flows.progress import choose_progress
-    from flows.start import new_folder, run_study
+    from flows.start import run_study
 
     config = load_study(study)
     if seed is not None:
@@ -298,7 +322,7 @@ def _carry(folder: Path, work: Any) -> None:
 
 
 def _find(run: str, runs: Path) -> Path:
-    from flows.start import find_run
+    from flows.places import find_run
 
     return find_run(run, runs)
 
@@ -345,6 +369,7 @@ def known_errors() -> tuple[type[Exception], ...]:
 
 def main() -> None:
     """Entry point of the command `lakatos`."""
+    tether()
     try:
         app()
     except KeyboardInterrupt:

@@ -222,7 +222,7 @@ def tools_run(
     In Python: `flows.desk.run_by_hand(runs, folder, name, arguments)`.
     """
     from flows.desk import run_by_hand
-    from flows.start import find_run
+    from flows.places import find_run
     from language_models.errors import ToolError
 
     try:

@@ -142,7 +142,7 @@ def budget(
     In Python: `flows.budget.raise_budget(folder, budget)`.
     """
     from flows.budget import raise_budget, taken
-    from flows.start import find_run
+    from flows.places import find_run
     from language_models.ledger import Budget
 
     folder = find_run(run, runs)
@@ -166,7 +166,7 @@ def answers(
     In Python: `flows.answers.answers_in(folder)`.
     """
     from flows.answers import answers_in
-    from flows.start import find_run
+    from flows.places import find_run
 
     table = Table("", "what became of it", "n")
     for name, value in answers_in(find_run(run, runs)).items():

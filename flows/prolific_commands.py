@@ -8,37 +8,28 @@ from __future__ import annotations
 
 import csv
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.participants.prolific.clerk import PageAnswers
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from experiments.participants.prolific.clerk import Clerk
-    from experiments.participants.prolific.client import StudySeen, SubmissionSeen
-    from experiments.participants.prolific.ledger import Entry, Ledger, PageStatus
+    from experiments.participants.prolific.ledger import Entry, Ledger
     from experiments.participants.prolific.money import Money
-    from experiments.participants.prolific.plan import CodeType, Plan
+    from experiments.participants.prolific.plan import Plan
     from experiments.participants.prolific.recruiter import Action
-    from experiments.participants.web.store import Store, Withheld
 
 app = typer.Typer(no_args_is_help=True, help="Recruit people through Prolific: plan, publish, look, pay, rehearse.")
 RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default.")]
 RunsFolder = Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")]
 ExperimentName = Annotated[str, typer.Option(help="Of the run; the last one planned by default.")]
-KEY_FILE = "collection.key"
-INBOX_FILE = "inbox.sqlite"
 LOCK_FILE = "prolific.lock"
 
 
@@ -82,7 +73,7 @@ def publish(
     In Python: `Clerk.publish(confirm(plan, limit, typed_name=...))`.
     """
     from experiments.participants.prolific.plan import confirm
-    from flows.start import find_run
+    from flows.places import find_run
 
     with _at_work(run, runs, experiment) as clerk:
         planned = clerk.plan
@@ -225,8 +216,9 @@ def check_page(folder: Path, planned: Plan) -> None:
         StudyError: No page is open for the experiment, its code is not the plan's, or it has fewer places.
     """
     from flows.errors import StudyError
+    from flows.prolific_page import collection
 
-    with _collection(folder) as store:
+    with collection(folder) as store:
         found = store.opened(planned.name) if store else None
         wanted = store.wanted(planned.name) if store else None
     if found is None or wanted is None:
@@ -254,25 +246,10 @@ def check_page(folder: Path, planned: Plan) -> None:
 
 
 @contextmanager
-def _collection(folder: Path) -> Iterator[Store | None]:
-    """What the run's page keeps, if it was ever opened."""
-    from experiments.participants.web.store import COLLECTION_FILE, Store
-
-    if not (folder / COLLECTION_FILE).exists():
-        yield None
-        return
-    store = Store(folder)
-    try:
-        yield store
-    finally:
-        store.shut()
-
-
-@contextmanager
 def _books(run: str, runs: Path) -> Iterator[tuple[Path, Ledger]]:
     """The run's folder and its books, which nobody else writes meanwhile."""
     from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
-    from flows.start import find_run
+    from flows.places import find_run
     from traces.stores.sqlite import WriterLock
 
     folder = find_run(run, runs)
@@ -297,6 +274,7 @@ def _at_work(
     from experiments.participants.prolific.clerk import Clerk
     from experiments.participants.prolific.client import ProlificClient
     from flows.errors import StudyError
+    from flows.prolific_page import RunPage
 
     with _books(run, runs) as (folder, ledger):
         planned = ledger.experiments()
@@ -311,100 +289,6 @@ def _at_work(
             yield Clerk(client, ledger, name, page, bonus=amounts, stop_when_ended=stop_when_ended)
 
 
-class RunPage(PageAnswers):
-    """The page of a run: who is in its inbox, under a pseudonym, and what it has to be told of the service.
-
-    Attributes:
-        withheld: People who came with identifiers that the service does not list; their answers are kept apart.
-    """
-
-    def __init__(self, folder: Path, planned: Plan) -> None:
-        """The page of the experiment that is ``planned``."""
-        from flows.collect import command_to_stop
-
-        self.folder, self.plan, self.key = folder, planned, _key(folder)
-        self.command = f"`{command_to_stop(folder, planned.name)}`"
-        self.withheld: list[Withheld] = []
-        self._delivered: dict[str, list[dict[str, Any]]] = {}
-        self._look()
-
-    def __call__(self, participant: str, submission: str) -> PageStatus | None:
-        """How somebody's visit ended, as far as it is in the inbox."""
-        from experiments.participants.answers import STATUSES, pseudonym
-
-        if not self.key:
-            return None
-        values = self._delivered.get(pseudonym(self.key, "prolific", participant), ())
-        # Somebody who came twice completed if one visit did.
-        status = next((status for status in STATUSES if any(value.get("status") == status for value in values)), None)
-        most = self.plan.settings.most_failed_checks
-        if status == "completed" and most is not None:
-            failed = [value["checks"].count(False) for value in values if value.get("status") == "completed"]
-            return "failed_checks" if min(failed) > most else status
-        return status
-
-    def prepare(self, study: StudySeen) -> None:
-        """Hand the plan's codes to the page, by how a visit ends."""
-        from experiments.participants.prolific.plan import COMPLETION_URL
-        from experiments.participants.web.store import Service
-
-        kinds: dict[str, CodeType] = {
-            "completed": "COMPLETED",
-            "failed_checks": "FAILED_ATTENTION_CHECK",
-            "screened_out": "FIXED_SCREENOUT",
-            "declined": "NO_CONSENT",
-        }
-        codes = {outcome: self.plan.codes[kind] for outcome, kind in kinds.items() if kind in self.plan.codes}
-        with _collection(self.folder) as store:
-            if store is not None:
-                found = store.find(self.plan.name)
-                url = (found.settings.completion_url if found else "") or COMPLETION_URL
-                most = self.plan.settings.most_failed_checks
-                store.recruit_through(self.plan.name, "prolific", Service(study.id, codes, url, most))
-
-    def meet(self, study: str, seen: Sequence[SubmissionSeen]) -> None:
-        """Let answers of the people whom the service lists into the inbox, and look what is there."""
-        from traces.inbox import Inbox
-
-        with _collection(self.folder) as store:
-            if store is not None:
-                listed = {(item.participant, item.id) for item in seen}
-                self.withheld = store.meet(self.plan.name, "prolific", listed)
-                store.deliver(Inbox(self.folder / INBOX_FILE))
-        self._look()
-
-    def _look(self) -> None:
-        self.key = _key(self.folder)
-        self._delivered = _delivered(self.folder, self.plan.name)
-        with _collection(self.folder) as store:
-            found = store.find(self.plan.name) if store else None
-            if store is None or found is None:
-                return
-            self.n_more = (store.wanted(found.name) or 0) - found.design.n_participants
-            self.collection = "open" if store.opened(found.name) else "ended"
-            self.withheld = [item for item in store.withheld() if item.experiment == found.name]
-
-
-def _key(folder: Path) -> bytes:
-    path = folder / KEY_FILE
-    return path.read_bytes() if path.exists() else b""
-
-
-def _delivered(folder: Path, experiment: str) -> dict[str, list[dict[str, Any]]]:
-    """Everything that was ever delivered about an experiment, by person; what was taken by a pass included."""
-    path = folder / INBOX_FILE
-    found: dict[str, list[dict[str, Any]]] = {}
-    if not path.exists():
-        return found
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as connection:
-        rows = connection.execute("SELECT payload FROM batch WHERE payload IS NOT NULL ORDER BY number").fetchall()
-    for (payload,) in rows:
-        value = json.loads(payload)
-        if isinstance(value, dict) and value.get("experiment") == experiment and "person" in value:
-            found.setdefault(str(value["person"]), []).append(value)
-    return found
-
-
 def _bonuses(path: Path | None, folder: Path, planned: Plan) -> Callable[[Entry], Money | None]:
     """What each person earned, from a file that names people by their pseudonym.
 
@@ -414,12 +298,15 @@ def _bonuses(path: Path | None, folder: Path, planned: Plan) -> Callable[[Entry]
     from experiments.errors import SourceError
     from experiments.participants.answers import pseudonym
     from flows.errors import StudyError
+    from flows.prolific_page import pseudonym_key
 
     if path is None:
         return lambda _: None
-    key = _key(folder)
+    key = pseudonym_key(folder)
     if not key:
-        raise StudyError(f"{folder} has no {KEY_FILE}: nobody took part on its page, so no pseudonym can be looked up.")
+        raise StudyError(
+            f"{folder} has no key of pseudonyms, as nobody took part on its page; nobody can be looked up."
+        )
     amounts: dict[str, Money] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -476,6 +363,8 @@ def _print_books(clerk: Clerk) -> None:
 
 def _print_withheld(clerk: Clerk) -> None:
     """Say whose answers are kept apart."""
+    from flows.prolific_page import RunPage
+
     page = clerk.page
     withheld = [item for item in page.withheld if item.status != "active"] if isinstance(page, RunPage) else []
     if not withheld:

@@ -1,20 +1,35 @@
-"""Stage: a judge that is a language model reads each new theory against the leader, before the panel's verdict."""
+"""Stage: a judge that is a language model reads pairs of theories by a rubric: those of a campaign, and settled ones.
+
+Settled comparisons of the anchor set are read without labels and as new ones are: claims and numbers, in both orders.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.epoch import seated
-from flows.roles import ask_stage
-from judges.epoch import JudgeEpoch, freeze
-from judges.judge import Judge
-from judges.rubrics import RUBRICS
-from judges.rubrics.language_model import FOLDER, PROMPT, PairRead, PairReading, combined, make_judge, task
+from flows.config import CampaignConfig
+from flows.roles import Heard, ask_stage
+from flows.state import RunState
+from judges.answer import swap
+from judges.judge import Submission
+from judges.rubric import Rubric, RubricJudge
+from judges.rubrics.language_model import (
+    FOLDER,
+    PROMPT,
+    RUBRIC,
+    Found,
+    PairRead,
+    SettledRead,
+    combined,
+    exhibits,
+    make_judge,
+    reading_type,
+    task,
+)
 from theories.roles.exhibit import Exhibit
 from theories.roles.prompt import read_prompt
 from theories.roles.question import Question
-from theories.score import paired_difference
 from traces.digest import Digest, digest_of
 from traces.step import Recorded
 
@@ -22,95 +37,148 @@ if TYPE_CHECKING:
     from flows.run import Run
 
 
-def panel(run: Run) -> JudgeEpoch:
-    """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
-    judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
-    number = run.state.judging.number if run.state.judging else 0
-    name = run.config.roles.judge
-    if not name:
-        return freeze(number, judges)
+def model_judge(
+    config: CampaignConfig, now: Callable[[], RunState], rubric: Rubric, *, must: bool = False
+) -> RubricJudge:
+    """The language model of a study as a judge by a rubric; it says what is on record.
 
-    def find(candidate: Digest, incumbent: Digest) -> PairRead | None:
-        found = run.state.readings.get((candidate, incumbent))
-        return None if found is None else found.record
+    Args:
+        config: The study.
+        now: Gives the state of the run.
+        rubric: By which it reads.
+        must: Whether a missing reading is a failure, or even odds.
+    """
+    wording = rubric.wording
+
+    def find(submission: Submission) -> Found | None:
+        settled = now().settled_read.get((digest_of(submission.to_json()), wording))
+        if settled is not None:
+            return settled.record
+        read = now().readings.get((submission.candidate, submission.incumbent))
+        return read.record if read is not None and (read.record.wording or RUBRIC.wording) == wording else None
 
     version = {
-        "model": run.config.models[name].version,
+        "model": config.models[config.roles.judge].version,
         "prompt": read_prompt(PROMPT, FOLDER).version,
-        "sampling": run.config.roles.sampling().model_dump(mode="json"),
-        "repeats": run.config.roles.repeats,
+        "sampling": config.roles.sampling().model_dump(mode="json"),
+        "repeats": config.roles.repeats,
     }
-    return freeze(number, [*judges, make_judge(digest_of(version), find)])
+    return make_judge(digest_of(version), find, rubric, must=must)
 
 
-async def read_pairs(run: Run, cycle: int, candidates: Sequence[Digest], incumbent: Digest) -> list[Recorded[PairRead]]:
-    """Have every candidate compared with the incumbent, in both orders, as often as the study says."""
+async def read_pairs(
+    run: Run, cycle: int, submissions: Mapping[Digest, Submission], rubric: Rubric, stage: str = "judge"
+) -> list[Recorded[PairRead]]:
+    """Have every candidate compared with the incumbent, in both orders, as often as the study says.
+
+    Args:
+        run: The campaign.
+        cycle: Of it.
+        submissions: By candidate.
+        rubric: By which they are read.
+        stage: Name, for the position of its steps.
+    """
     if not run.config.roles.judge:
         return []
-    there = [name for name in candidates if name in run.state.theories]
-    questions = [
-        _question(run, candidate, incumbent, swapped, sample)
-        for candidate in there
-        for swapped in (False, True)
-        for sample in range(run.config.roles.repeats)
-    ]
-    heard = await ask_stage(run, cycle, "judge", questions)
+    diagnosis = run.state.diagnoses[-1]
+    claims = [claim.text for claim in diagnosis.record.claims if claim.feature]
+    further = [Exhibit("what the diagnosis of an earlier theory found", claims)] if claims else []
+
+    def cited(submission: Submission) -> tuple[Digest, ...]:
+        pair = (submission.candidate, submission.incumbent)
+        scores = [run.state.scores[name, item].digest for name in pair for item in run.state.collected]
+        return (*scores, diagnosis.digest)
+
+    heard = await _ask(run, cycle, stage, submissions, rubric, further, cited)
     found = []
-    for candidate in there:
-        own = [item for item in heard if item.question.subject.startswith(candidate) and item.value is not None]
+    for candidate, submission in submissions.items():
+        own = _readings(heard, candidate)
         if not own:
             continue
-        readings = [(item.value, item.question.subject.endswith("swapped")) for item in own]
-        levels, evidence, contradicted = combined([(value, order) for value, order in readings if value is not None])
+        levels, evidence, contradicted = combined(own, rubric)
         record = PairRead(
             candidate=candidate,
-            incumbent=incumbent,
+            incumbent=submission.incumbent,
             cycle=cycle,
             levels=levels,
             evidence=evidence,
             contradicted=contradicted,
             n_readings=len(own),
+            wording=None if rubric.wording == RUBRIC.wording else rubric.wording,
         )
-        found.append(
-            run.record(
-                record,
-                name="read pair",
-                inputs=[item.answered.digest for item in own],
-                position={"cycle": cycle, "candidate": candidate},
-            )
-        )
+        position: dict[str, int | str] = {"cycle": cycle, "candidate": candidate}
+        found.append(run.record(record, name="read pair", inputs=_answers(heard, candidate), position=position))
     return found
 
 
-def _question(run: Run, candidate: Digest, incumbent: Digest, swapped: bool, sample: int) -> Question[Any]:
-    """A and B, without their authors; the candidate is B unless they change places."""
-    experiments = list(run.state.collected)
-    pair = (candidate, incumbent) if swapped else (incumbent, candidate)
-    scores = [[run.state.scores[name, item] for item in experiments] for name in pair]
-    lead = paired_difference(*([item.record.declared.scores for item in own] for own in reversed(scores)))
-    diagnosis = run.state.diagnoses[-1]
-    exhibits = [Exhibit(letter, _explanation(run, name)) for letter, name in zip("AB", pair, strict=True)]
-    evidence = {
-        "lead_of_B_in_nats_per_choice": float(f"{lead.value:.3g}"),
-        "standard_error": float(f"{lead.standard_error:.3g}"),
-        "n_answers": sum(item.record.n_responses for item in run.state.collected.values()),
-        "squared_errors_of_A": [float(f"{item.record.error:.3g}") for item in scores[0]],
-        "squared_errors_of_B": [float(f"{item.record.error:.3g}") for item in scores[1]],
-    }
-    found = [claim.text for claim in diagnosis.record.claims if claim.feature]
-    exhibits += [Exhibit("answers so far", evidence), Exhibit("what the diagnosis of an earlier theory found", found)]
-    return Question(
-        role="judge",
-        prompt=read_prompt(PROMPT, FOLDER),
-        subject=f"{candidate} {'swapped' if swapped else 'as they are'}",
-        task=task(),
-        exhibits=tuple(item for item in exhibits if item.value),
-        answer=PairReading,
-        inputs=(*(item.digest for own in scores for item in own), diagnosis.digest),
-        sample=sample,
-    )
+async def read_settled(
+    run: Run, cycle: int, stage: str, submissions: Sequence[Submission], rubric: Rubric, anchor: Digest, number: int = 0
+) -> None:
+    """Have settled comparisons read by a rubric, each once in a campaign; what cannot be had stays unread.
+
+    Args:
+        run: The campaign.
+        cycle: Of it.
+        stage, number: Position of its steps.
+        submissions: What is read; labels are not shown.
+        rubric: By which.
+        anchor: Record of the anchor set.
+    """
+    wording = rubric.wording
+    wanted = {digest_of(item.to_json()): item for item in submissions}
+    wanted = {name: item for name, item in wanted.items() if (name, wording) not in run.state.settled_read}
+    heard = await _ask(run, cycle, stage, wanted, rubric, [], lambda _: (anchor,), number)
+    for name in wanted:
+        own = _readings(heard, name)
+        if not own:
+            continue
+        levels, evidence, contradicted = combined(own, rubric)
+        record = SettledRead(
+            submission=name,
+            wording=wording,
+            levels=levels,
+            evidence=evidence,
+            contradicted=contradicted,
+            n_readings=len(own),
+        )
+        position: dict[str, int | str] = {"submission": name, "wording": wording}
+        run.record(record, name="read settled", inputs=_answers(heard, name), position=position)
 
 
-def _explanation(run: Run, name: Digest) -> dict[str, Any]:
-    known = run.state.theories[name].record
-    return {"claim": known.claim, "parameters": known.n_parameters}
+async def _ask(
+    run: Run,
+    cycle: int,
+    stage: str,
+    submissions: Mapping[str, Submission],
+    rubric: Rubric,
+    further: Sequence[Exhibit],
+    cited: Callable[[Submission], tuple[Digest, ...]],
+    number: int = 0,
+) -> list[Heard[Any]]:
+    """All readings of all pairs, side by side; A and B have no authors, and the candidate is B unless they swap."""
+    answer, words, prompt = reading_type(rubric), task(rubric), read_prompt(PROMPT, FOLDER)
+    questions: list[Question[Any]] = [
+        Question(
+            role="judge",
+            prompt=prompt,
+            subject=f"{name} {'swapped' if swapped else 'as they are'}",
+            task=words,
+            exhibits=(*(Exhibit(*item) for item in exhibits(swap(own) if swapped else own)), *further),
+            answer=answer,
+            inputs=cited(own),
+            sample=sample,
+        )
+        for name, own in submissions.items()
+        for swapped in (False, True)
+        for sample in range(run.config.roles.repeats)
+    ]
+    return await ask_stage(run, cycle, stage, questions, number)
+
+
+def _readings(heard: Sequence[Heard[Any]], name: str) -> list[tuple[Any, bool]]:
+    own = [item for item in heard if item.question.subject.startswith(name) and item.value is not None]
+    return [(item.value, item.question.subject.endswith("swapped")) for item in own]
+
+
+def _answers(heard: Sequence[Heard[Any]], name: str) -> list[Digest]:
+    return [item.answered.digest for item in heard if item.question.subject.startswith(name) and item.value is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -66,12 +66,13 @@ class Reading:
         self.folder, self.state, self.trace = folder, state, trace
         self.config: CampaignConfig = state.config or CampaignConfig.model_validate(trace.journal.meta["study"])
         self.domain: Domain = DOMAINS[self.config.domain]
-        self.journal: dict[Digest, Entry] = {}
+        journal: dict[Digest, Entry] = {}
         self.n_events, self.times = 0, ("", "")
         for event in trace.journal.events():
             self.n_events, self.times = event.seq, (self.times[0] or event.time_utc, event.time_utc)
             if event.kind != INTENT:
-                self.journal.setdefault(event.record_digest, Entry(event.seq, event.kind, event.time_utc))
+                journal.setdefault(event.record_digest, Entry(event.seq, event.kind, event.time_utc))
+        self.journal: Mapping[Digest, Entry] = journal
 
     @property
     def concluded(self) -> Concluded | None:

@@ -27,8 +27,8 @@ from judges.epoch import EpochOpened
 from judges.erasure import Measured
 from judges.gate import GateDecided, GateRegistered
 from judges.judge import Verdict, VerdictResolved
-from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
-from judges.rubrics.language_model import PairRead
+from judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed, StrategyChosen
+from judges.rubrics.language_model import PairRead, SettledRead
 from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from language_models.record import RECORDS as CALL_RECORDS
 from language_models.tool_record import RECORDS as TOOL_RECORDS
@@ -285,9 +285,11 @@ RECORD_TYPES: RecordTypes = {
         TrialsCollected,
         SealedOpened,
         PairRead,
+        SettledRead,
         AnchorTaken,
         Exposed,
         JudgeBred,
+        ChallengerScreened,
         JudgeSeated,
         PairDescribed,
         Measured,

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from experiments.design import design_from_json
-from experiments.domains import DOMAINS
-from experiments.participants.web.store import COLLECTION_FILE, Store
-from experiments.registration import registration, to_markdown
 from flows.errors import FlowError
-from flows.run import read_state
-from flows.state import RunState
-from traces.step import Trace
+
+if TYPE_CHECKING:
+    from flows.state import RunState
+    from traces.step import Trace
 
 
 def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
@@ -25,6 +22,11 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
     Raises:
         FlowError: The run has preregistered no such experiment.
     """
+    from experiments.design import design_from_json
+    from experiments.domains import DOMAINS
+    from experiments.registration import registration
+    from flows.run import read_state
+
     state, trace = read_state(folder)
     with trace:
         names = list(state.preregistrations)
@@ -48,6 +50,8 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
 
 def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
     """Whether somebody has begun to answer an experiment."""
+    from experiments.participants.web.store import COLLECTION_FILE, Store
+
     if name in state.answers or name in state.collected:
         return True
     if any(batch.json().get("experiment") == name for batch in trace.inbox.stored()):
@@ -76,7 +80,8 @@ def preregister_command(
 
     In Python: `flows.registering.registration_of(folder, experiment)`.
     """
-    from flows.start import find_run
+    from experiments.registration import to_markdown
+    from flows.places import find_run
 
     value = registration_of(find_run(run, runs), experiment)
     text = to_markdown(value) if form == "markdown" else json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -17,9 +17,9 @@ from experiments.participants.source import ParticipantSource
 from experiments.participants.table import get_trials
 from experiments.task import Domain, Trials
 from flows.config import CampaignConfig
+from flows.epoch import panel
 from flows.errors import FlowError, RunMissingError
 from flows.progress import LeaderRow, Progress, SilentProgress
-from flows.read_pairs import panel
 from flows.record import ACTS, RECORD_TYPES, CampaignStarted
 from flows.roles import Roles
 from flows.source import make_source

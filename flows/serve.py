@@ -85,6 +85,6 @@ def collect(
 
     In Python: `flows.serve.serve(folder, ...)`.
     """
-    from flows.start import find_run
+    from flows.places import find_run
 
     serve(find_run(run, runs), host=host, port=port, public_url=public_url)

@@ -11,11 +11,12 @@ from flows.campaign import run_campaign
 from flows.collect import Waiting, close_collection, take_answers, waiting_in
 from flows.config import CampaignConfig, load_study
 from flows.engine import EngineName, cool_down, execute, warm_up
-from flows.errors import FlowError, RunMissingError
+from flows.errors import FlowError
 from flows.progress import Progress, SilentProgress
 from flows.record import Concluded
 from flows.run import Run, create_run, open_run, read_state
-from traces.step import JOURNAL_FILE, Recorded
+from flows.wake import mark_pass
+from traces.step import Recorded
 
 
 def run_study(
@@ -49,7 +50,7 @@ def run_study(
     warm_up(engine)
     try:
         with shown, one_thread(), create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
-            return _result(execute(engine, run_campaign, run, on_wait=shown.waiting))
+            return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting))
     finally:
         cool_down()
 
@@ -77,13 +78,14 @@ def resume_run(
     joined = state.config is not None and state.config.by_person and bool(trace.inbox.pending())
     trace.close()
     if state.concluded is not None and not joined:
+        mark_pass(folder, "concluded", state.concluded.record.text)
         return state.concluded.record
     shown = progress or SilentProgress()
     with shown, one_thread(), open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         if enough:
             take_answers(run)
             _close(run)
-        return _result(execute(engine, run_campaign, run, on_wait=shown.waiting))
+        return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting))
 
 
 def _close(run: Run) -> None:
@@ -100,47 +102,20 @@ def _close(run: Run) -> None:
     close_collection(run, waiting, "the researcher went on with fewer people than planned")
 
 
-def _result(found: Recorded[Concluded] | Waiting) -> Concluded | Waiting:
-    return found if isinstance(found, Waiting) else found.record
+def _result(run: Run, found: Recorded[Concluded] | Waiting) -> Concluded | Waiting:
+    """What a pass ended with, and the mark by which a look knows that nothing is left to do.
+
+    There is no mark where a study on Prolific has to be stopped first: nothing arrives when that is done.
+    """
+    if isinstance(found, Waiting):
+        if not found.to_stop:
+            mark_pass(run.folder, "waiting", found.text)
+        return found
+    mark_pass(run.folder, "concluded", found.record.text)
+    return found.record
 
 
 def one_thread() -> AbstractContextManager[object]:
     """Linear algebra on one thread: the sandboxes use the processors, and results must not depend on their number."""
     limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
     return limits
-
-
-def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:
-    """Where a new run goes: ``runs/name``, or ``runs/name-1``, ``-2``, ... when numbered.
-
-    Raises:
-        FlowError: The name is taken.
-    """
-    if not numbered:
-        if (runs / name).exists():
-            raise FlowError(f"{runs / name} exists; take another --name, or `lakatos resume {runs / name}`.")
-        return runs / name
-    number = 1
-    while (runs / f"{name}-{number}").exists():
-        number += 1
-    return runs / f"{name}-{number}"
-
-
-def find_run(run: str, runs: Path) -> Path:
-    """The folder of a run given by name or path; the newest run for an empty name.
-
-    Raises:
-        RunMissingError: There is none.
-    """
-    if not run:
-        found = sorted(runs.glob(f"*/{JOURNAL_FILE}"), key=lambda path: path.stat().st_mtime)
-        if not found:
-            raise RunMissingError(
-                f"there are no runs in {runs}. `lakatos demo` makes one; --runs names another folder."
-            )
-        return found[-1].parent
-    for folder in (Path(run), runs / run):
-        if (folder / JOURNAL_FILE).exists():
-            return folder
-    known = ", ".join(sorted(path.parent.name for path in runs.glob(f"*/{JOURNAL_FILE}"))) or "none"
-    raise RunMissingError(f"there is no run {run!r} in {runs} (runs there: {known}). `lakatos status` lists them.")

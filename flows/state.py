@@ -40,8 +40,8 @@ from judges.erasure import Measured
 from judges.gate import GateDecided
 from judges.judge import Verdict, VerdictResolved
 from judges.ledger import Spending
-from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
-from judges.rubrics.language_model import PairRead
+from judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed, StrategyChosen
+from judges.rubrics.language_model import PairRead, SettledRead
 from judges.transition import Epoch, EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from judges.transition import advance as advance_epoch
 from memory.library import RECORDS as LESSON_RECORDS
@@ -102,6 +102,9 @@ class RunState:
     """By advocates that are language models."""
     readings: Mapping[tuple[Digest, Digest], Recorded[PairRead]] = field(default_factory=dict)
     """Of candidate and incumbent, by a judge that is a language model."""
+    settled_read: Mapping[tuple[Digest, Digest], Recorded[SettledRead]] = field(default_factory=dict)
+    """Of settled comparisons, by submission and wording of the rubric."""
+    screened: tuple[Recorded[ChallengerScreened], ...] = ()
     epochs: tuple[Recorded[EpochOpened], ...] = ()
     verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
     """By the digest of their record."""
@@ -244,6 +247,11 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, trials_proposed=(*state.trials_proposed, item))
         case PairRead():
             return replace(state, readings={**state.readings, (record.candidate, record.incumbent): item})
+        case SettledRead():
+            key = (record.submission, record.wording)
+            return replace(state, settled_read={**state.settled_read, key: item})
+        case ChallengerScreened():
+            return replace(state, screened=(*state.screened, item))
         case EpochOpened():
             return replace(state, epochs=(*state.epochs, item))
         case Verdict():

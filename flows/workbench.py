@@ -83,8 +83,8 @@ def posterior(
     """
     from experiments.domains import DOMAINS
     from flows.errors import RunMissingError
+    from flows.places import find_run
     from flows.run import read_state, theory_of, trials_in
-    from flows.start import find_run
     from theories.posterior import fit
     from theories.posterior_check import compare, posterior_predictive
     from theories.sandbox.client import Sandbox

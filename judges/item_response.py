@@ -167,36 +167,82 @@ def screen(
         answer: Has the challenger answer an item; whether that was correct.
         incumbent: Its ability, from all items.
         rng: For the choice among items that tell about as much.
-        most: Items that may be asked.
-        allowed: ``(n_items,)`` items that may be asked; those over the cap on exposure are False.
-        sure: See above.
-        precise: See above.
-        adaptive: False asks at random, for comparison.
+        most, allowed, sure, precise, adaptive: As in `Screen`.
     """
-    n_items = len(items.slope)
-    is_open = np.ones(n_items, bool) if allowed is None else np.array(allowed, dtype=bool)
-    asked: list[int] = []
-    correct: list[bool] = []
-    log_weights = LOG_PRIOR
-    ability = Ability(0.0, 1.0)
-    better = float(norm.cdf(-incumbent.mean / np.hypot(1.0, incumbent.standard_error)))
-    verdict: Literal["better", "worse", "unclear"] = "unclear"
-    while len(asked) < most and is_open.any():
-        item = next_item(items, ability.mean, is_open, rng) if adaptive else int(rng.choice(np.flatnonzero(is_open)))
-        is_open[item] = False
-        asked.append(item)
-        correct.append(answer(item))
-        log_odds = items.slope[item] * ABILITIES + items.intercept[item]
-        log_weights = log_weights + log_expit(log_odds if correct[-1] else -log_odds)
-        ability = _summary(softmax(log_weights))
-        spread = np.hypot(ability.standard_error, incumbent.standard_error)
-        better = float(norm.cdf((ability.mean - incumbent.mean) / spread))
-        if len(asked) >= FEWEST and not 1 - sure < better < sure:
-            verdict = "better" if better >= sure else "worse"
-            break
-        if ability.standard_error < precise:
-            break
-    return Screening(tuple(asked), tuple(correct), ability, better, verdict)
+    asking = Screen(items, incumbent, rng, most=most, allowed=allowed, sure=sure, precise=precise, adaptive=adaptive)
+    while (item := asking.next()) is not None:
+        asking.hear(answer(item))
+    return asking.result()
+
+
+class Screen:
+    """A screening step by step, for challengers that are asked elsewhere: `next` item, `hear` of it, `result`."""
+
+    def __init__(
+        self,
+        items: Items,
+        incumbent: Ability,
+        rng: np.random.Generator,
+        *,
+        most: int,
+        allowed: Array | None = None,
+        sure: float = SURE,
+        precise: float = PRECISE,
+        adaptive: bool = True,
+    ) -> None:
+        """Nothing was asked yet.
+
+        Args:
+            items: Calibrated on other judges.
+            incumbent: Its ability, from all items.
+            rng: For the choice among items that tell about as much.
+            most: Items that may be asked.
+            allowed: ``(n_items,)`` items that may be asked; those over the cap on exposure are False.
+            sure: Probability of being better, or of not being, at which screening stops.
+            precise: Standard error of ability below which it stops.
+            adaptive: False asks at random, for comparison.
+        """
+        self.items, self.incumbent, self.rng = items, incumbent, rng
+        self.most, self.sure, self.precise, self.adaptive = most, sure, precise, adaptive
+        n_items = len(items.slope)
+        self.is_open = np.ones(n_items, bool) if allowed is None else np.array(allowed, dtype=bool)
+        self.asked: list[int] = []
+        self.correct: list[bool] = []
+        self.log_weights = LOG_PRIOR
+        self.ability = Ability(0.0, 1.0)
+        self.better = float(norm.cdf(-incumbent.mean / np.hypot(1.0, incumbent.standard_error)))
+        self.verdict: Literal["better", "worse", "unclear"] = "unclear"
+        self.is_over = False
+
+    def next(self) -> int | None:
+        """The item to ask now; None when screening is over."""
+        if self.is_over or len(self.asked) >= self.most or not self.is_open.any():
+            return None
+        if self.adaptive:
+            item = next_item(self.items, self.ability.mean, self.is_open, self.rng)
+        else:
+            item = int(self.rng.choice(np.flatnonzero(self.is_open)))
+        self.is_open[item] = False
+        self.asked.append(item)
+        return item
+
+    def hear(self, correct: bool) -> None:
+        """Whether the item asked last was answered correctly."""
+        item = self.asked[len(self.correct)]
+        self.correct.append(correct)
+        log_odds = self.items.slope[item] * ABILITIES + self.items.intercept[item]
+        self.log_weights = self.log_weights + log_expit(log_odds if correct else -log_odds)
+        self.ability = _summary(softmax(self.log_weights))
+        spread = np.hypot(self.ability.standard_error, self.incumbent.standard_error)
+        self.better = float(norm.cdf((self.ability.mean - self.incumbent.mean) / spread))
+        if len(self.correct) >= FEWEST and not 1 - self.sure < self.better < self.sure:
+            self.verdict = "better" if self.better >= self.sure else "worse"
+            self.is_over = True
+        self.is_over = self.is_over or self.ability.standard_error < self.precise
+
+    def result(self) -> Screening:
+        """What was found."""
+        return Screening(tuple(self.asked), tuple(self.correct), self.ability, self.better, self.verdict)
 
 
 def allowed_items(exposures: Array, n_screenings: int, cap: float) -> Array:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from scipy.special import expit
 
@@ -35,6 +35,30 @@ class Rubric:
 
     dimensions: tuple[Dimension, ...]
     instructions: str = ""
+
+    @property
+    def wording(self) -> Digest:
+        """Of what a reader is told: readings by rubrics that differ in weights alone are the same."""
+        return digest_of({**self.to_json(), "dimensions": [_words(item) for item in self.dimensions]})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for artifacts."""
+        whole = [_words(item) | {"weight": item.weight} for item in self.dimensions]
+        return {"dimensions": whole, "instructions": self.instructions}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Rubric:
+        """Inverse of `to_json`."""
+        found = tuple(
+            Dimension(
+                str(item["name"]),
+                str(item["question"]),
+                {int(level): str(words) for level, words in item["levels"].items()},
+                float(item["weight"]),
+            )
+            for item in value["dimensions"]
+        )
+        return cls(found, str(value["instructions"]))
 
 
 @dataclass(frozen=True)
@@ -67,18 +91,8 @@ class RubricJudge:
     @property
     def digest(self) -> Digest:
         """Version: rubric, reader and this code; not the name."""
-        dimensions = [
-            asdict(item) | {"levels": {str(level): text for level, text in item.levels.items()}}
-            for item in self.rubric.dimensions
-        ]
-        return digest_of(
-            {
-                "dimensions": dimensions,
-                "instructions": self.rubric.instructions,
-                "reader": self.reader.digest,
-                "code": inspect.getsource(type(self)),
-            }
-        )
+        own = {"reader": self.reader.digest, "code": inspect.getsource(type(self))}
+        return digest_of({**self.rubric.to_json(), **own})
 
     def judge(self, submission: Submission) -> float:
         """Probability that people's next data favour the candidate.
@@ -101,3 +115,8 @@ class RubricJudge:
                 )
             total += dimension.weight * level
         return float(expit(total))
+
+
+def _words(dimension: Dimension) -> dict[str, Any]:
+    levels = {str(level): words for level, words in sorted(dimension.levels.items())}
+    return {"name": dimension.name, "question": dimension.question, "levels": levels}

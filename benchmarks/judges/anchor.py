@@ -1,7 +1,8 @@
 """An anchor set from simulated truth in all domains and from published choices, and what judges make of it.
 
     python benchmarks/judges/anchor.py --build DOMAIN       # one domain's items into --items (a folder), resumable
-    python benchmarks/judges/anchor.py                      # benchmarks/results/judges/anchor.json, from the items
+    python benchmarks/judges/anchor.py --items FOLDER       # benchmarks/results/judges/anchor.json, from the items
+    python benchmarks/judges/anchor.py --items FOLDER --write FILE      # one anchor set of all items, for campaigns
 
 The items themselves are not kept in the repository: they are rebuilt bit for bit from the seed. The rule judge is the
 panel's own; the program judge is bred on dev from a program that only reads the advantage, and goes through the gate.
@@ -69,6 +70,13 @@ def build(domain: str, folder: Path, data: Path | None, per_domain: int) -> None
     with gzip.open(folder / f"{kind}-{domain}.json.gz", "wt") as file:
         json.dump(value, file)
     print(domain, kind, len(found), f"{value['seconds']:.0f} s", flush=True)
+
+
+def read(path: Path) -> tuple[list[AnchorItem], float]:
+    """Items of one file, and the seconds that they took."""
+    with gzip.open(path, "rt") as file:
+        value = json.load(file)
+    return [AnchorItem.from_json(item) for item in value["items"]], value["seconds"]
 
 
 def share(values: list[bool]) -> dict[str, Any]:
@@ -148,8 +156,16 @@ def main() -> None:
     options.add_argument("--build", choices=sorted(DOMAINS))
     options.add_argument("--data", type=Path, help="folder of published data: build archived items")
     options.add_argument("--per-domain", type=int, default=PER_DOMAIN)
+    options.add_argument("--write", type=Path, help="file for one anchor set of all items; makes no report")
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
+    if chosen.write:
+        everything = [item for path in sorted(chosen.items.glob("*.json.gz")) for item in read(path)[0]]
+        anchor = split(everything, SEED)
+        with gzip.open(chosen.write, "wt") as file:
+            json.dump(anchor.to_json(), file)
+        print(anchor.digest, {part: len(found) for part, found in anchor.parts.items()})
+        return
     if chosen.build:
         build(chosen.build, chosen.items, chosen.data, chosen.per_domain)
         return
@@ -157,10 +173,9 @@ def main() -> None:
     for kind in ("simulated", "archived"):
         found, seconds = [], {}
         for path in sorted(chosen.items.glob(f"{kind}-*.json.gz")):
-            with gzip.open(path, "rt") as file:
-                value = json.load(file)
-            seconds[path.name.partition(".")[0].partition("-")[2]] = round(value["seconds"], 1)
-            found += [AnchorItem.from_json(item) for item in value["items"]]
+            own, taken = read(path)
+            seconds[path.name.partition(".")[0].partition("-")[2]] = round(taken, 1)
+            found += own
         if not found:
             continue
         cells = Counter("/".join(sorted(item.strata.values())) for item in found)

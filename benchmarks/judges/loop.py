@@ -39,6 +39,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
 from experiments.participants.table import get_trials  # noqa: E402
 from flows.config import CampaignConfig, load_study, parse_study  # noqa: E402
+from flows.epoch import read_anchor  # noqa: E402
 from flows.run import read_state, theory_of  # noqa: E402
 from flows.start import run_study  # noqa: E402
 from judges.erasure import Measured  # noqa: E402
@@ -200,7 +201,7 @@ def main() -> None:
             for arm in chosen.arms:
                 if (name, seed, arm) not in done:
                     rows.append(cell(name, arm, seed, chosen))
-                    write(chosen.out, rows)
+                    write(chosen.out, rows, chosen)
     for line in table(rows):
         cost = line["experiments_per_unit"]
         words = "no improvement" if cost["value"] is None else f"{cost['value']:.2f} [{cost['low']}, {cost['high']}]"
@@ -211,10 +212,13 @@ def main() -> None:
         )
 
 
-def write(out: Path, rows: list[dict[str, Any]]) -> None:
+def write(out: Path, rows: list[dict[str, Any]], chosen: argparse.Namespace) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
+    anchor = read_anchor(chosen.anchor, 1)
+    setting = {"cycles": chosen.cycles, "candidates": chosen.candidates, "anchor": anchor.digest}
+    setting["anchor_items"] = {part: len(items) for part, items in anchor.parts.items()}
     seconds = round(sum(row["seconds"] for row in rows), 1)
-    result = {**provenance(), "unit": UNIT, "seconds": seconds, "table": table(rows), "rows": rows}
+    result = {**provenance(), **setting, "unit": UNIT, "seconds": seconds, "table": table(rows), "rows": rows}
     out.write_text(json.dumps(result, indent=1) + "\n")
 
 

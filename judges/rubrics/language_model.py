@@ -2,26 +2,30 @@
 
 What it reads is decided in the loop, before the verdict, and recorded; here is what it is asked, how its readings are
 put together, and how a recorded reading becomes an opinion. On a dimension on which the two orders contradict each
-other, or the repeats have no majority, it has none.
+other, or the repeats have no majority, it has none. Its challengers are rubrics that the model writes from what it got
+wrong on dev; how much each dimension counts is fitted there.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from judges.errors import VerdictError
 from judges.judge import Submission
+from judges.program import Factor, Labelled, Program, Term, fit
 from judges.rubric import Dimension, Reading, Rubric, RubricJudge
-from traces.digest import Digest, digest_of
+from traces.digest import Digest, Fingerprint, digest_of
 from traces.record import Record
 
-PROMPT = "language_model"
-"""Name of the prompt, in the folder of this file."""
+PROMPT, REWRITING = "language_model", "rewrite_rubric"
+"""Names of the prompts, in the folder of this file."""
 FOLDER = Path(__file__).resolve().parent
 NAME = "language model"
 WEIGHT = 0.3
@@ -63,6 +67,23 @@ class PairRead(Record):
     """Dimensions on which the order decided, or the repeats had no majority."""
     n_readings: int
     """That could be read, of both orders."""
+    wording: Fingerprint | None = None
+    """Of the rubric; None for the one that the laboratory brings."""
+
+
+class SettledRead(Record):
+    """A language model read a settled comparison by a rubric, without its label."""
+
+    kind: Literal["settled_read"] = "settled_read"
+    version: Literal[1] = 1
+    submission: Fingerprint
+    """Digest of what was read."""
+    wording: Fingerprint
+    """Of the rubric."""
+    levels: dict[str, int]
+    evidence: dict[str, str]
+    contradicted: tuple[str, ...]
+    n_readings: int
 
 
 class _Level(BaseModel):
@@ -72,30 +93,125 @@ class _Level(BaseModel):
     evidence: Annotated[str, Field(min_length=1, max_length=300)]
 
 
-_FIELDS: dict[str, Any] = {item.name: (_Level, ...) for item in RUBRIC.dimensions}
-PairReading: type[BaseModel] = create_model(
-    "PairReading", __config__=ConfigDict(frozen=True, extra="forbid"), **_FIELDS
-)
-"""A level and its evidence for every dimension; A stands for the incumbent's side."""
+def reading_type(rubric: Rubric) -> type[BaseModel]:
+    """A level and its evidence for every dimension; A stands for the incumbent's side."""
+    fields: dict[str, Any] = {item.name: (_Level, ...) for item in rubric.dimensions}
+    return create_model("PairReading", __config__=ConfigDict(frozen=True, extra="forbid"), **fields)
 
 
-def task() -> str:
+PairReading = reading_type(RUBRIC)
+
+
+def task(rubric: Rubric = RUBRIC) -> str:
     """The dimensions with their levels, for the prompt."""
-    lines = [f"- {item.name}: {item.question}" for item in RUBRIC.dimensions]
-    levels = ", ".join(f"{level} {words}" for level, words in _LEVELS.items())
-    levels = levels.replace("the incumbent", "A").replace("the candidate", "B")
-    return "\n".join([f"Read A and B on these dimensions; levels are {levels}.", *lines])
+    lines = [f"Read A and B on these dimensions; levels are {_said(_LEVELS)}."]
+    for item in rubric.dimensions:
+        lines.append(f"- {item.name}: {item.question}")
+        if dict(item.levels) != _LEVELS:
+            lines[-1] += f" Here {_said(item.levels)}."
+    return "\n".join(lines)
 
 
-def combined(readings: Sequence[tuple[BaseModel, bool]]) -> tuple[dict[str, int], dict[str, str], tuple[str, ...]]:
+def _said(levels: Mapping[int, str]) -> str:
+    words = ", ".join(f"{level} {words}" for level, words in sorted(levels.items()))
+    return words.replace("the incumbent", "A").replace("the candidate", "B")
+
+
+def exhibits(submission: Submission) -> list[tuple[str, dict[str, Any]]]:
+    """What a model reads of a pair, by title: claims and numbers, nothing that tells who wrote them."""
+    numbers = {
+        "lead_of_B_in_nats_per_choice": submission.advantage,
+        "standard_error": submission.standard_error,
+        "n_answers": submission.n_choices,
+        "parameters_of_B_beyond_those_of_A": submission.extra_parameters,
+        "root_mean_square_difference_of_their_predictions": submission.distance,
+    }
+    if "error_difference" in submission.features:
+        numbers["squared_error_of_A_minus_that_of_B"] = submission.features["error_difference"]
+    shown = {name: value if isinstance(value, int) else float(f"{value:.3g}") for name, value in numbers.items()}
+    claims = [
+        (letter, {"claim": submission.texts.get(f"{place}_claim", "")})
+        for letter, place in zip("AB", ("incumbent", "candidate"), strict=True)
+    ]
+    return [*claims, ("answers so far", shown)]
+
+
+class NewDimension(BaseModel):
+    """One dimension of a rubric as a model writes it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z_]{2,30}$")]
+    question: Annotated[str, Field(min_length=10, max_length=300)]
+    clearly: Annotated[str, Field(min_length=5, max_length=200)]
+    """When it speaks clearly for one of the two."""
+    rather: Annotated[str, Field(min_length=5, max_length=200)]
+    """When it rather speaks for one of the two."""
+
+
+class NewRubric(BaseModel):
+    """A rubric as a model writes it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: Annotated[str, Field(min_length=1, max_length=600)]
+    dimensions: Annotated[tuple[NewDimension, ...], Field(min_length=1, max_length=6)]
+
+
+def rewritten(answer: NewRubric) -> Rubric | None:
+    """The rubric of an answer, every dimension with its levels defined; None where two have one name."""
+    if len({item.name for item in answer.dimensions}) < len(answer.dimensions):
+        return None
+    return Rubric(
+        tuple(
+            Dimension(
+                item.name,
+                item.question,
+                {
+                    level: f"{words} ({item.clearly if abs(level) == 2 else item.rather})" if level else words
+                    for level, words in _LEVELS.items()
+                },
+                WEIGHT,
+            )
+            for item in answer.dimensions
+        )
+    )
+
+
+def weighed(rubric: Rubric, levels: Sequence[Mapping[str, int]], labels: Sequence[bool]) -> Rubric:
+    """The rubric with weights fitted to settled comparisons, by penalised logistic regression.
+
+    Every comparison is counted in both orders, so that there is no bias for either place.
+
+    Args:
+        rubric: Its weights do not matter.
+        levels: Of each comparison, by dimension.
+        labels: Whether the data favoured each candidate.
+    """
+    names = [item.name for item in rubric.dimensions]
+    table = np.array([[float(row[name]) for name in names] for row in levels]).reshape(len(labels), len(names))
+    outcomes = np.asarray(labels, dtype=np.float64)
+    both = Labelled(
+        tuple(names), np.concatenate([table, -table]), np.concatenate([outcomes, 1 - outcomes]),
+        np.full(2 * len(outcomes), 0.5),
+    )  # fmt: skip
+    fitted = fit(Program(tuple(Term((Factor(name),)) for name in names)), both)
+    weight = {term.factors[0].feature: term.weight for term in fitted.terms}
+    return replace(rubric, dimensions=tuple(replace(item, weight=weight[item.name]) for item in rubric.dimensions))
+
+
+def combined(
+    readings: Sequence[tuple[BaseModel, bool]], rubric: Rubric = RUBRIC
+) -> tuple[dict[str, int], dict[str, str], tuple[str, ...]]:
     """Levels, evidence and contradicted dimensions of all readings of a pair.
 
     Args:
         readings: Each with whether candidate and incumbent had changed places. In each order the majority of signs
             decides; the level is the median of the readings with that sign, in whole levels towards 0.
+        rubric: By which they were read.
     """
     levels, evidence, contradicted = {}, {}, []
-    for dimension in RUBRIC.dimensions:
+    for dimension in rubric.dimensions:
         name = dimension.name
         found = [(getattr(reading, name), swapped) for reading, swapped in readings]
         signed = [((-1 if swapped else 1) * item.level, swapped, item.evidence) for item, swapped in found]
@@ -111,28 +227,42 @@ def combined(readings: Sequence[tuple[BaseModel, bool]]) -> tuple[dict[str, int]
     return levels, evidence, tuple(contradicted)
 
 
+Found = PairRead | SettledRead
+
+
 @dataclass(frozen=True)
 class RecordedReader:
     """Reads what a language model has said of a pair, from the records."""
 
     version: Digest
     """Of model, prompt, decoding and repeats."""
-    find: Callable[[Digest, Digest], PairRead | None]
+    find: Callable[[Submission], Found | None]
+    must: bool = False
+    """Whether a missing reading is a failure; otherwise it is level 0 on every dimension, which is even odds."""
 
     @property
     def digest(self) -> Digest:
-        """Changes with everything that can change a reading."""
-        return digest_of({"version": self.version, "task": task()})
+        """Changes with everything that can change a reading but the rubric."""
+        code = [inspect.getsource(part) for part in (task, exhibits, combined)]
+        return digest_of({"version": self.version, "code": code})
 
     def read(self, rubric: Rubric, submission: Submission) -> Reading:
-        """The recorded reading; where there is none, level 0 on every dimension, which is even odds."""
-        found = self.find(submission.candidate, submission.incumbent)
-        if found is None:
-            silent: Mapping[str, str] = {item.name: "there is no reading" for item in rubric.dimensions}
-            return Reading({item.name: 0 for item in rubric.dimensions}, silent)
-        return Reading(found.levels, found.evidence)
+        """The recorded reading.
+
+        Raises:
+            VerdictError: There is none, where there must be one.
+        """
+        found = self.find(submission)
+        if found is not None:
+            return Reading(found.levels, found.evidence)
+        if self.must:
+            raise VerdictError(f"no reading of {submission.candidate[:8]} by this rubric could be had.")
+        silent: Mapping[str, str] = {item.name: "there is no reading" for item in rubric.dimensions}
+        return Reading({item.name: 0 for item in rubric.dimensions}, silent)
 
 
-def make_judge(version: Digest, find: Callable[[Digest, Digest], PairRead | None]) -> RubricJudge:
+def make_judge(
+    version: Digest, find: Callable[[Submission], Found | None], rubric: Rubric = RUBRIC, *, must: bool = False
+) -> RubricJudge:
     """The member of the panel."""
-    return RubricJudge(RUBRIC, RecordedReader(version, find), NAME)
+    return RubricJudge(rubric, RecordedReader(version, find, must), NAME)

@@ -12,10 +12,11 @@ import pytest
 
 from flows.audit import audit
 from flows.errors import StudyError
+from flows.places import find_run, new_folder
 from flows.record import RECORD_TYPES
 from flows.run import create_run, read_state
 from flows.source import hidden_theory
-from flows.start import find_run, new_folder, resume_run, run_study
+from flows.start import resume_run, run_study
 from theories.theory import TheoryProgram
 from traces.digest import digest_bytes
 from traces.errors import LockedError

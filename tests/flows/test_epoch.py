@@ -16,7 +16,7 @@ from experiments.record import AnswersArrived
 from experiments.task import identities
 from flows.audit import audit
 from flows.config import CampaignConfig, load_study
-from flows.epoch import EVOLVING, PROGRAM, foreign, read_anchor, readable
+from flows.epoch import PROGRAM, foreign, read_anchor, readable
 from flows.errors import RunMissingError
 from flows.explain import VERSIONS, ended_epochs, explain, replay_decision
 from flows.main import app
@@ -268,7 +268,7 @@ def test_a_frozen_panel_is_never_replaced_and_without_a_panel_nobody_is_asked(tm
         assert bool(state.verdicts) == (name == "frozen")
         entered = [item for item in state.pool.values() if item.record.cycle > 0]
         assert entered
-        assert bool(state.seats.keys() & set(EVOLVING)) == (name == "frozen")
+        assert bool(state.seats.keys() & {PROGRAM}) == (name == "frozen")
         shutil.rmtree(tmp_path / name)
 
 

@@ -43,8 +43,8 @@ from judges.epoch import EpochOpened
 from judges.erasure import Measured
 from judges.gate import GateDecided, GateRegistered
 from judges.judge import Verdict, VerdictResolved
-from judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
-from judges.rubrics.language_model import PairRead
+from judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed, StrategyChosen
+from judges.rubrics.language_model import PairRead, SettledRead
 from judges.transition import (
     EpochCommitted,
     EpochFrozen,
@@ -175,6 +175,13 @@ ONE_OF_EACH = {
     ),
     "readings": PairRead(
         candidate=A, incumbent=B, cycle=1, levels={}, evidence={}, contradicted=(), n_readings=2
+    ),
+    "settled_read": SettledRead(
+        submission=A, wording=B, levels={}, evidence={}, contradicted=(), n_readings=2
+    ),
+    "screened": ChallengerScreened(
+        slot="language model", epoch=0, judge=A, n_asked=12, n_dev=100, n_correct=9, ability=0.4,
+        standard_error=0.4, incumbent=0.1, probability=0.7, verdict="unclear",
     ),
     "epochs": EpochOpened(number=1, epoch=ANY, judges={}),
     "verdicts": verdict(),

@@ -55,7 +55,7 @@ def judge_of(levels: dict[str, int]):
         contradicted=(),
         n_readings=2,
     )
-    return make_judge("c" * 64, lambda candidate, incumbent: record if candidate == CANDIDATE else None)
+    return make_judge("c" * 64, lambda submission: record if submission.candidate == CANDIDATE else None)
 
 
 def test_a_recorded_reading_becomes_odds_and_none_even_odds():

@@ -276,7 +276,7 @@ class SqliteStore:
                 with self._guard:
                     self._connection.text_factory = bytes if as_bytes else _text
                     return self._connection.execute(query, values).fetchall()
-            return _read_apart(self.path, query, values, as_bytes)
+            return read_apart(self.path, query, values, as_bytes)
         except sqlite3.Error as error:
             raise JournalError(problem_of(error, self.path, "reading")) from error
         except OSError as error:
@@ -301,8 +301,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-def _read_apart(path: Path, query: str, values: tuple[object, ...], as_bytes: bool) -> list[Any]:
-    """Read without leaving a file behind.
+def read_apart(path: Path, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
+    """Rows of a query on a store, read without leaving a file behind and whoever writes meanwhile.
 
     An ordinary read-only connection makes the files of the write-ahead log and cannot remove them. So a journal at
     rest is read as immutable, again if it turns out that someone wrote meanwhile, and one in use in the ordinary way.

@@ -1,0 +1,412 @@
+"""Studies as Prefect deployments: what Prefect schedules, starts, limits, shows and cancels.
+
+Imports Prefect, so only import it where Prefect is wanted. One deployment carries one schedule of the laboratory, one
+pass at a time. Everything that its flow does is one call of `flows.carry.carry`; Prefect's database is never read back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import logging
+import re
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextvars import copy_context
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import prefect
+import prefect.runtime
+from prefect.artifacts import (
+    acreate_progress_artifact,
+    acreate_table_artifact,
+    aupdate_progress_artifact,
+    create_link_artifact,
+    create_markdown_artifact,
+)
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy, State
+from prefect.deployments.runner import RunnerDeployment
+from prefect.events import DeploymentEventTrigger
+from prefect.exceptions import ObjectNotFound
+from prefect.runner import Runner
+from prefect.schedules import Cron, Interval, RRule
+from prefect.schedules import Schedule as PrefectSchedule
+from prefect.states import Completed, Failed
+from prefect.types.entrypoint import EntrypointType
+from pydantic import Field
+
+from flows.carry import Pass, carry, with_retries
+from flows.progress import LeaderRow, SilentProgress
+from flows.schedule import SCHEDULES_FILE, Schedule, load_schedules, overdue, schedule_of
+from flows.wake import ARRIVED, Look, Watcher, resource_of
+
+RunName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,90}$", description="Name of the run, a folder in the runs folder."),
+]
+LAPSE_S = 900.0
+"""A pass whose scheduled time is longer past than this still runs once; the others of that time are left out."""
+
+
+@prefect.flow(
+    name="lakatos",
+    flow_run_name="{run}",
+    description="One pass of a campaign: what its journal does not hold yet, up to its verdict or until people answer.",
+    retries=0,
+    persist_result=False,
+    validate_parameters=True,
+)
+def next_pass(
+    run: RunName,
+    runs: Annotated[str, Field(min_length=1, description="Folder that holds the runs.")] = "runs",
+    study: Annotated[str, Field(description="Study file that begins the run, and that it must still agree with.")] = "",
+    data: Annotated[str, Field(description="Folder of the published data sets.")] = "",
+    workers: Annotated[int, Field(ge=1, le=256, description="Theories that run at the same time.")] = 2,
+    new_run: Annotated[bool, Field(description="Begin a run of its own, named after the scheduled time.")] = False,
+    reason: Annotated[str, Field(description="Why it was started.")] = "",
+) -> State[Any]:
+    """What every deployment runs; also the entry point of work pools."""
+    end_with_parent()
+    schedule = schedule_of(run, load_schedules(Path(runs)))
+    if schedule is not None and schedule.paused:
+        return Completed(name="Paused", message="the schedule is paused; nothing was done")
+    name = run
+    if new_run:
+        planned = prefect.runtime.flow_run.scheduled_start_time or datetime.now(UTC)
+        name = (schedule or Schedule(run, study, new_run=True)).run_name(planned)
+    folder = Path(runs) / name
+    progress = InPrefect(name)
+    progress.note(f"pass of {folder}{f', because {reason}' if reason else ''}")
+    try:
+        done = with_retries(
+            lambda: carry(
+                folder,
+                study=Path(study) if study else None,
+                data=Path(data) if data else None,
+                engine="prefect",
+                workers=workers,
+                progress=progress,
+            ),
+            transient=transient_errors(),
+        )
+        if done.ended in ("waiting", "concluded"):
+            publish(done)
+    except refusals() as error:
+        return Failed(name=type(error).__name__, message=f"{error}")
+    finally:
+        progress.close()
+    names = {"idle": "NothingToDo", "busy": "Busy", "waiting": "Waiting", "concluded": "Concluded"}
+    return Completed(name=names[done.ended], message=done.text)
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """Errors that have a message for people, which is all that Prefect needs to show."""
+    from flows.main import known_errors
+
+    return known_errors()
+
+
+def transient_errors() -> tuple[type[Exception], ...]:
+    """Errors that may be gone a minute later; a pass can always be tried again, since steps are recorded once."""
+    from httpx import TransportError
+
+    return (TransportError, ConnectionError, TimeoutError)
+
+
+def end_with_parent() -> None:
+    """Where the system can do that, end this process when the one that started it dies."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)
+
+
+# -- what Prefect's pages show ---------------------------------------------------------------------------------------
+
+
+class InPrefect(SilentProgress):
+    """Shows a pass in Prefect: notes as logs, cycles as a progress artifact, the standings as a table."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.log = name, prefect.get_run_logger()
+        self._artifact: Any = None
+        self._n_cycles = 1
+        self._stage: tuple[int, str] = (-1, "")
+
+    def start(self, title: str, n_cycles: int) -> None:
+        """The question, and an empty bar."""
+        self._n_cycles = max(n_cycles, 1)
+        self.log.info("%s", title)
+        self._try(self._begin)
+
+    async def _begin(self) -> None:
+        self._artifact = await acreate_progress_artifact(
+            progress=0.0, key=key_of(self.name, "progress"), description=f"cycles of {self.name}"
+        )
+
+    def stage(self, cycle: int, name: str, detail: str = "") -> None:
+        """A log line per stage; the bar moves with the cycles."""
+        if (cycle, name) != self._stage:
+            self.log.info("cycle %d: %s %s", cycle, name, detail)
+            if cycle != self._stage[0] and self._artifact is not None:
+                share = 100.0 * max(cycle - 1, 0) / self._n_cycles
+                self._try(partial(aupdate_progress_artifact, self._artifact, progress=share))
+            self._stage = (cycle, name)
+
+    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
+        """The standings as an artifact."""
+        table = [
+            {
+                "theory": row.name,
+                "nats per choice": round(row.nats, 4),
+                "skill": None if row.skill is None else round(row.skill, 3),
+                "error": round(row.error, 5),
+                "tie": "tie" if row.tied else "",
+            }
+            for row in rows
+        ]
+        if table:
+            key = key_of(self.name, "leaderboard")
+            self._try(partial(acreate_table_artifact, table, key=key, description=self.name))
+
+    def note(self, text: str) -> None:
+        """A log line."""
+        self.log.info("%s", text)
+
+    def finish(self, text: str) -> None:
+        """The verdict, or what is waited for."""
+        self.log.info("%s", text)
+
+    def close(self) -> None:
+        """Fill the bar."""
+        if self._artifact is not None:
+            self._try(partial(aupdate_progress_artifact, self._artifact, progress=100.0))
+
+    def _try(self, show: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Show something from a thread of its own: stages run in an event loop, and a display may fail."""
+
+        def work() -> None:
+            try:
+                asyncio.run(show())
+            except Exception as error:
+                self.log.debug("not shown in Prefect: %s", error)
+
+        thread = threading.Thread(target=copy_context().run, args=[work], daemon=True)
+        thread.start()
+        thread.join(5.0)
+
+
+def publish(done: Pass) -> None:
+    """Report, verdict and a quick audit as artifacts."""
+    from flows.audit import audit
+    from flows.report import write_report
+
+    report = write_report(done.folder).resolve()
+    found = audit(done.folder, recompute=False)
+    failed = [finding for finding in found.findings if not finding.passed and not finding.withdrawn]
+    name = done.folder.name
+    checked = "passes" if found.passed else "**fails**: " + "; ".join(f"{item.name}: {item.detail}" for item in failed)
+    create_link_artifact(link=report.as_uri(), link_text="report", key=key_of(name, "report"), description=str(report))
+    create_markdown_artifact(
+        f"# {name}\n\n{done.text}\n\n- report: `{report}`\n- audit (without computing scores anew): {checked}\n"
+        f"- whole audit: `lakatos audit {done.folder}`\n",
+        key=key_of(name, "verdict"),
+        description=done.text[:200],
+    )
+
+
+def key_of(run: str, kind: str) -> str:
+    """Key of an artifact: lower-case letters, digits and dashes."""
+    return f"{re.sub(r'[^a-z0-9]+', '-', run.lower()).strip('-')}-{kind}"
+
+
+# -- deployments -----------------------------------------------------------------------------------------------------
+
+
+def timing(schedule: Schedule) -> PrefectSchedule | None:
+    """A schedule in Prefect's words; None where only arrivals start a pass."""
+    if schedule.cron:
+        return Cron(schedule.cron, timezone=schedule.timezone)
+    if schedule.interval_s:
+        return Interval(timedelta(seconds=schedule.interval_s), anchor_date=datetime.fromisoformat(schedule.anchor))
+    if schedule.at:
+        at = datetime.fromisoformat(schedule.at).astimezone(UTC)
+        return RRule(f"DTSTART:{at:%Y%m%dT%H%M%SZ}\nRRULE:FREQ=DAILY;COUNT=1", timezone="UTC")
+    return None
+
+
+def deployment_of(schedule: Schedule, runs: Path, *, by_event: bool) -> RunnerDeployment:
+    """The deployment of a schedule.
+
+    Args:
+        schedule: Of the laboratory.
+        runs: Its folder of runs.
+        by_event: Whether an automation starts a pass when the event arrives that answers have come.
+    """
+    when = timing(schedule)
+    trigger = DeploymentEventTrigger(
+        name=f"answers of {schedule.name}",
+        expect={ARRIVED},
+        match={"prefect.resource.id": resource_of(runs / schedule.name)},
+        parameters={"reason": "{{ event.payload.reason }}"},
+    )
+    made: RunnerDeployment = RunnerDeployment.from_flow(
+        next_pass,
+        name=schedule.name,
+        parameters={
+            "run": schedule.name,
+            "runs": str(runs.resolve()),
+            "study": schedule.study,
+            "data": schedule.data,
+            "workers": schedule.workers,
+            "new_run": schedule.new_run,
+        },
+        schedule=when,
+        concurrency_limit=ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE),
+        paused=schedule.paused,
+        triggers=[trigger] if by_event and not schedule.new_run else [],
+        description=f"{schedule.study}: {schedule.words}.",
+        tags=["lakatos", schedule.name],
+        enforce_parameter_schema=True,
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    return made
+
+
+class Served:
+    """The deployments of a laboratory while one process serves them."""
+
+    def __init__(
+        self,
+        runs: Path,
+        runner: Runner,
+        *,
+        by_event: bool,
+        say: Callable[[str], None],
+        others: Mapping[str, Schedule] | None = None,
+    ) -> None:
+        self.runs, self.runner, self.by_event, self.say = runs, runner, by_event, say
+        self.others = dict(others or {})
+        self.known: dict[str, Schedule] = {}
+        self._ids: dict[str, Any] = {}
+        self._changed = -1.0
+
+    async def reconcile(self) -> None:
+        """Make the deployments what the file of schedules says, if it changed."""
+        path = self.runs / SCHEDULES_FILE
+        changed = path.stat().st_mtime if path.exists() else 0.0
+        if changed == self._changed:
+            return
+        self._changed, wanted = changed, self.others | load_schedules(self.runs)
+        for name in [name for name in self.known if name not in wanted]:
+            await self._remove(name)
+        for name, schedule in wanted.items():
+            if self.known.get(name) != schedule:
+                made = deployment_of(schedule, self.runs, by_event=self.by_event)
+                self._ids[name] = await self.runner.aadd_deployment(made)
+                self.known[name] = schedule
+                self.say(f"{name}: {schedule.words}")
+                await self._catch_up(schedule)
+
+    async def _remove(self, name: str) -> None:
+        del self.known[name]
+        async with get_client() as client:
+            with contextlib.suppress(ObjectNotFound):
+                await client.delete_deployment(self._ids.pop(name))
+        self.say(f"{name}: no longer scheduled")
+
+    async def _catch_up(self, schedule: Schedule) -> None:
+        """Start the one pass whose time came while nobody served."""
+        now = datetime.now(UTC)
+        if overdue(schedule, self.runs, now):
+            await self.start(schedule.name, f"its time, {schedule.at}, passed while nobody served", schedule.at)
+
+    async def start(self, run: str, reason: str, key: str) -> None:
+        """Ask for a pass; the same ``key`` gives the same flow run, however often it is asked for."""
+        schedule = schedule_of(run, self.known)
+        assert schedule is not None
+        own: dict[str, Any] = {} if run == schedule.name else {"run": run, "new_run": False}
+        async with get_client() as client:
+            await client.create_flow_run_from_deployment(
+                self._ids[schedule.name],
+                parameters={"reason": reason, **own},
+                idempotency_key=f"{run}:{key}",
+                tags=["lakatos", schedule.name],
+            )
+
+    def accepts(self, folder: Path) -> bool:
+        """Whether passes of a run may be started."""
+        schedule = schedule_of(folder.name, self.known)
+        return schedule is not None and not schedule.paused
+
+
+async def serve_schedules(
+    runs: Path,
+    *,
+    limit: int = 2,
+    by_event: bool = False,
+    others: Mapping[str, Schedule] | None = None,
+    say: Callable[[str], None] = print,
+    ready: Callable[[], None] = lambda: None,
+    query_s: float = 2.0,
+) -> None:
+    """Serve the schedules of a laboratory as deployments until SIGINT or SIGTERM.
+
+    Args:
+        runs: Folder of the runs and of the file of schedules, which is watched.
+        limit: Passes that run at the same time.
+        by_event: Announce arrivals as events for automations, instead of starting the pass from here.
+        others: Deployments for which nothing is scheduled, by name: started by hand or by arrivals.
+        say: Told what happens.
+        ready: Called when everything is served.
+        query_s: Seconds between two looks at what is due.
+    """
+    runner = Runner(name="lakatos", limit=limit, pause_on_shutdown=False, query_seconds=query_s)
+    served = Served(runs, runner, by_event=by_event, say=say, others=others)
+    pending: list[Look] = []
+    watcher = Watcher(runs, pending.append, accepts=served.accepts)
+    await served.reconcile()
+
+    async def watch() -> None:
+        from flows.wake import announce, take_dropped
+
+        sizes: dict[Path, int] = {}
+        ready()
+        while True:
+            try:
+                await served.reconcile()
+                await asyncio.to_thread(take_dropped, runs, sizes, say)
+                await asyncio.to_thread(watcher.tick)
+                for found in pending:
+                    say(f"{found.folder.name}: {found.reason}")
+                    if by_event and found.folder.name in served.known:
+                        await asyncio.to_thread(announce, found)
+                    else:
+                        await served.start(found.folder.name, found.reason, found.signature)
+                pending.clear()
+            except Exception as error:  # the next round tries again, and a schedule of time goes on without
+                say(f"watching: {type(error).__name__}: {error}")
+            await asyncio.sleep(query_s)
+
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    serving = asyncio.create_task(runner.start())
+    watching = asyncio.create_task(watch())
+    ending = asyncio.create_task(stopped.wait())
+    while not runner.started and not serving.done():
+        await asyncio.sleep(0.05)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(RuntimeError, ValueError):  # not in the main thread
+            loop.add_signal_handler(number, stopped.set)
+    await asyncio.wait([serving, ending], return_when=asyncio.FIRST_COMPLETED)
+    watching.cancel()
+    ending.cancel()
+    if not serving.done():
+        logging.getLogger("prefect").setLevel(logging.CRITICAL)
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(runner.astop(), 20)
+    with contextlib.suppress(Exception, asyncio.CancelledError):
+        await serving

@@ -1,0 +1,361 @@
+"""A laboratory on one machine: Prefect's server with its pages, the schedules, the participant page, the observatory.
+
+Everything is started together and ends together: each part is a process that loses its standard input, and ends, when
+the supervisor ends, however that ends. The journals are the truth; what is kept under ``.lab`` can be deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flows.carry import start_process
+from flows.engine import STARTUP_TIMEOUT_S, configured_server, lasting_environment, start_server
+from flows.errors import EngineError, FlowError
+from flows.wake import runs_in
+from traces.artifact import write_whole
+from traces.errors import JournalError
+from traces.journal import Journal
+from traces.step import JOURNAL_FILE
+
+LAB_FOLDER = ".lab"
+LAB_FILE = "lab.json"
+_STOP_S = 15.0
+
+
+@dataclass
+class Part:
+    """One process of the laboratory."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    address: str = ""
+
+    def stop(self, deadline: float) -> None:
+        """Ask it to end, and end it when it does not."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.terminate()
+            try:
+                self.process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    @property
+    def last_words(self) -> str:
+        """The end of its log."""
+        with contextlib.suppress(OSError, IndexError):
+            return self.log.read_text(errors="replace").strip().splitlines()[-1][:300]
+        return "it left no message"
+
+
+@dataclass
+class Laboratory:
+    """The parts that run, in the order of their start."""
+
+    runs: Path
+    parts: list[Part] = field(default_factory=list)
+
+    def begin(self, name: str, words: list[str], address: str = "", **environment: str) -> Part:
+        """Start a command of the laboratory as a part."""
+        log = self.runs / LAB_FOLDER / f"{name}.log"
+        command = [sys.executable, "-m", "flows.main", *words]
+        part = Part(name, start_process(command, log, **environment), log, address)
+        self.parts.append(part)
+        return part
+
+    def check(self) -> None:
+        """Raise if a part has ended.
+
+        Raises:
+            FlowError: One has; its last words are in the message.
+        """
+        for part in self.parts:
+            if part.process.poll() is not None:
+                raise FlowError(
+                    f"{part.name} ended with status {part.process.returncode}: {part.last_words}. "
+                    f"All of it is in {part.log}; the rest of the laboratory was stopped too, and no answer is lost."
+                )
+
+    def stop(self) -> None:
+        """End all parts, the last one first."""
+        deadline = time.monotonic() + _STOP_S
+        for part in reversed(self.parts):
+            part.stop(deadline)
+        self.parts.clear()
+
+
+def listen(host: str, port: int, what: str) -> socket.socket:
+    """A listening socket.
+
+    Raises:
+        FlowError: The port is taken, or the address is not of this machine.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise FlowError(
+            f"cannot listen on port {port} of {host} for {what}: {error.strerror or error}. "
+            "Give another port, 0 for any."
+        ) from None
+
+
+@contextlib.contextmanager
+def prefect_server(
+    runs: Path, *, host: str = "127.0.0.1", port: int = 0, say: Callable[[str], None] = lambda text: None
+) -> Iterator[Part]:
+    """A Prefect server of the laboratory's own, with its pages and a database under ``.lab``, while the context lasts.
+
+    Raises:
+        EngineError: Prefect is not installed, or the server does not come up.
+        FlowError: The port is taken.
+    """
+    if importlib.util.find_spec("prefect") is None:
+        raise EngineError("Prefect is not installed. Install it; or `lakatos watch` carries runs on without it.")
+    home = runs.resolve() / LAB_FOLDER / "prefect"
+    home.mkdir(parents=True, exist_ok=True)
+    with listen(host, port, "Prefect") as listener:
+        address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{listener.getsockname()[1]}"
+        process = start_server(listener, home, lasting_environment(home, address), keep=True)
+    part = Part("Prefect", process, home / "server.log", address)
+    try:
+        _await_server(part, say)
+        yield part
+    finally:
+        part.stop(time.monotonic() + _STOP_S)
+
+
+def _await_server(part: Part, say: Callable[[str], None]) -> None:
+    assert part.process.stdout is not None
+    begun = time.monotonic()
+    say("starting Prefect's server ...")
+    while not select.select([part.process.stdout], [], [], 0.2)[0]:
+        if time.monotonic() - begun > STARTUP_TIMEOUT_S:
+            raise EngineError(
+                f"Prefect's server did not answer within {STARTUP_TIMEOUT_S:.0f} s; its log is {part.log}. "
+                "`lakatos watch` carries runs on without it."
+            )
+    if os.read(part.process.stdout.fileno(), 64).strip() != b"ready":
+        raise EngineError(f"Prefect's server ended while it started: {part.last_words}. Its log is {part.log}.")
+
+
+def reachable(address: str, timeout_s: float = 5.0) -> str:
+    """What is wrong with a Prefect server's address (ending in ``/api``); empty if it answers."""
+    import httpx
+
+    try:
+        answer = httpx.get(f"{address.rstrip('/')}/health", timeout=timeout_s)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return f"{type(error).__name__}: {error}"
+    return "" if answer.is_success else f"it answers with status {answer.status_code}"
+
+
+def require_reachable(address: str) -> None:
+    """Raise unless the configured server answers.
+
+    Raises:
+        EngineError: It does not; nothing was changed.
+    """
+    if problem := reachable(address):
+        raise EngineError(
+            f"the Prefect server {address} cannot be reached ({problem}). Start it, or unset PREFECT_API_URL for one "
+            "of the laboratory's own; `lakatos watch` and `--engine none` need none. Nothing was changed."
+        )
+
+
+@contextlib.contextmanager
+def alone(runs: Path) -> Iterator[Path]:
+    """Be the only laboratory of a folder of runs; gives the folder of what it keeps.
+
+    Raises:
+        FlowError: Another process is.
+    """
+    folder = runs / LAB_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+            raise FlowError(
+                f"a laboratory is up in {runs} already (process {holder or 'unknown'}); `lakatos lab down` stops it."
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield folder
+        (folder / LAB_FILE).unlink(missing_ok=True)
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def running(runs: Path) -> int:
+    """Process of the laboratory of a folder of runs; 0 if none is up."""
+    try:
+        descriptor = os.open(runs / LAB_FOLDER / "lock", os.O_RDWR)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return int(os.pread(descriptor, 32, 0) or b"0")
+    else:
+        return 0
+    finally:
+        os.close(descriptor)
+
+
+def described(runs: Path) -> dict[str, Any]:
+    """Addresses of the laboratory that is up; empty if none is."""
+    with contextlib.suppress(OSError, ValueError):
+        if running(runs):
+            found: dict[str, Any] = json.loads((runs / LAB_FOLDER / LAB_FILE).read_bytes())
+            return found
+    return {}
+
+
+def server_of(runs: Path) -> str | None:
+    """Address of the Prefect server that carries a folder of runs, with ``/api``: the configured one, or its own."""
+    own = described(runs).get("Prefect")
+    return configured_server() or (f"{own}/api" if own else None)
+
+
+def page_runs(runs: Path) -> list[Path]:
+    """Runs that ask people on the laboratory's own page and have not concluded, the newest first."""
+    found = []
+    for folder in runs_in(runs):
+        with contextlib.suppress(JournalError, KeyError, TypeError):
+            with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+                source = journal.meta["study"]["participants"]["source"]
+            if source == "web" and not _concluded(folder):
+                found.append(folder)
+    return sorted(found, key=lambda folder: (folder / JOURNAL_FILE).stat().st_mtime, reverse=True)
+
+
+def _concluded(folder: Path) -> bool:
+    from flows.wake import look
+
+    found = look(folder)
+    return found.ended == "concluded" and not found.due
+
+
+def up(
+    runs: Path,
+    *,
+    studies: Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 4200,
+    page_port: int = 8000,
+    view_port: int = 8001,
+    metrics_port: int = 8002,
+    limit: int = 2,
+    say: Callable[[str], None] = print,
+    stopped: threading.Event | None = None,
+) -> None:
+    """Start the laboratory and keep it up until SIGINT, SIGTERM or `down`; then stop all of it.
+
+    Args:
+        runs: Folder of the runs.
+        studies: Folder whose studies become deployments beside those that are scheduled.
+        host: Address to listen on; the pages of Prefect and of the observatory are for the people of the laboratory.
+        port: Of Prefect's server and pages, if none is configured.
+        page_port: Of the participant page of the newest run that has one; the next ones for others.
+        view_port: Of the observatory.
+        metrics_port: Of the figures for Prometheus.
+        limit: Passes that run at the same time.
+        say: Told what happens.
+        stopped: Set to stop, where signals cannot be had.
+
+    Raises:
+        FlowError: A port is taken, a part ended, or a laboratory is up already.
+        EngineError: The configured Prefect server cannot be reached, or the own one does not start.
+    """
+    from flows.metrics import serve_metrics
+
+    ending = stopped or threading.Event()
+    with alone(runs) as folder, until_asked(ending), contextlib.ExitStack() as stack:
+        server, lab = configured_server(), Laboratory(runs)
+        if server is None:
+            part = stack.enter_context(prefect_server(runs, host=host, port=port, say=say))
+            lab_address, api = part.address, f"{part.address}/api"
+        else:
+            require_reachable(server)
+            lab_address, api = server.removesuffix("/api"), server
+        stack.callback(lab.stop)
+        addresses = {"Prefect": lab_address}
+        words = ["serve", *([str(studies)] if studies else []), "--runs", str(runs), "--limit", str(limit)]
+        lab.begin("schedules", words, PREFECT_API_URL=api, LAKATOS_BY_EVENT="0" if server is None else "1")
+        for number, run in enumerate(page_runs(runs)):
+            where = ["--host", host, "--port", str(page_port + number if page_port else 0)]
+            name = f"page of {run.name}"
+            addresses[name] = f"http://{host}:{page_port + number}/study/"
+            lab.begin(f"page-{run.name}", ["collect", str(run), *where], addresses[name])
+        if importlib.util.find_spec("flows.view") is not None:
+            addresses["observatory"] = f"http://{host}:{view_port}/"
+            lab.begin("observatory", ["view", "--runs", str(runs), "--host", host, "--port", str(view_port)])
+        metrics = stack.enter_context(serve_metrics(runs, host, metrics_port))
+        addresses["metrics"] = f"http://{host}:{metrics}/metrics"
+        write_whole(folder / LAB_FILE, json.dumps({"process": os.getpid(), **addresses}, indent=1).encode())
+        for name, address in addresses.items():
+            say(f"{name}: {address}")
+        say("the laboratory is up; Ctrl-C or `lakatos lab down` stops all of it")
+        while not ending.wait(0.5):
+            lab.check()
+            if server is None and part.process.poll() is not None:
+                raise FlowError(f"Prefect's server ended: {part.last_words}. Its log is {part.log}; nothing is lost.")
+    say("the laboratory is down")
+
+
+def down(runs: Path, timeout_s: float = 60.0) -> bool:
+    """Stop the laboratory of a folder of runs; False if none is up.
+
+    Raises:
+        FlowError: It does not end in time.
+    """
+    process = running(runs)
+    if not process:
+        return False
+    os.kill(process, signal.SIGTERM)
+    begun = time.monotonic()
+    while running(runs):
+        if time.monotonic() - begun > timeout_s:
+            raise FlowError(
+                f"the laboratory (process {process}) did not end within {timeout_s:.0f} s; end it yourself."
+            )
+        time.sleep(0.1)
+    return True
+
+
+@contextlib.contextmanager
+def until_asked(ending: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM end the laboratory in order, while the context lasts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: ending.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

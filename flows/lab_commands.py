@@ -1,0 +1,68 @@
+"""The commands `lakatos lab ...`: the whole laboratory up, down, and where it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Prefect's server with its pages, schedules, participant page, observatory and metrics: up and down together.",
+)
+RunsFolder = Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")]
+
+
+@app.command()
+def up(
+    studies: Annotated[
+        Path | None, typer.Argument(help="A folder whose study files become deployments beside what is scheduled.")
+    ] = None,
+    runs: RunsFolder = Path("runs"),
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Of Prefect; 0 for any.", min=0, max=65535)] = 4200,
+    page_port: Annotated[int, typer.Option(help="Of the first participant page.", min=0, max=65535)] = 8000,
+    view_port: Annotated[int, typer.Option(help="Of the observatory.", min=0, max=65535)] = 8001,
+    metrics_port: Annotated[int, typer.Option(help="Of the metrics; 0 for any.", min=0, max=65535)] = 8002,
+    limit: Annotated[int, typer.Option(help="Passes that run at the same time.", min=1)] = 2,
+) -> None:
+    """Start everything, print where it is, and stop everything with Ctrl-C. In Python: `flows.lab.up(runs, ...)`."""
+    from flows.lab import up as start
+
+    console = Console(soft_wrap=True)
+    start(
+        runs,
+        studies=studies,
+        host=host,
+        port=port,
+        page_port=page_port,
+        view_port=view_port,
+        metrics_port=metrics_port,
+        limit=limit,
+        say=lambda text: console.print(f"{datetime.now(UTC):%H:%M:%S} {escape(text)}", highlight=False),
+    )
+
+
+@app.command()
+def down(runs: RunsFolder = Path("runs")) -> None:
+    """Stop the laboratory of a folder of runs. In Python: `flows.lab.down(runs)`."""
+    from flows.lab import down as stop
+
+    Console().print("the laboratory is down" if stop(runs) else "no laboratory was up")
+
+
+@app.command()
+def status(runs: RunsFolder = Path("runs")) -> None:
+    """Say where the laboratory is; exit status 1 if none is up. In Python: `flows.lab.described(runs)`."""
+    from flows.lab import described
+
+    found = described(runs)
+    if not found:
+        Console().print(f"no laboratory is up in {escape(str(runs))}; `lakatos lab up` starts one", soft_wrap=True)
+        raise typer.Exit(1)
+    for name, value in found.items():
+        Console().print(f"{escape(name)}: {escape(str(value))}", soft_wrap=True, highlight=False)

@@ -1,0 +1,44 @@
+"""Where runs are: found by name or path, without loading what they need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flows.errors import FlowError, RunMissingError
+from traces.step import JOURNAL_FILE
+
+
+def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:
+    """Where a new run goes: ``runs/name``, or ``runs/name-1``, ``-2``, ... when numbered.
+
+    Raises:
+        FlowError: The name is taken.
+    """
+    if not numbered:
+        if (runs / name).exists():
+            raise FlowError(f"{runs / name} exists; take another --name, or `lakatos resume {runs / name}`.")
+        return runs / name
+    number = 1
+    while (runs / f"{name}-{number}").exists():
+        number += 1
+    return runs / f"{name}-{number}"
+
+
+def find_run(run: str, runs: Path) -> Path:
+    """The folder of a run given by name or path; the newest run for an empty name.
+
+    Raises:
+        RunMissingError: There is none.
+    """
+    if not run:
+        found = sorted(runs.glob(f"*/{JOURNAL_FILE}"), key=lambda path: path.stat().st_mtime)
+        if not found:
+            raise RunMissingError(
+                f"there are no runs in {runs}. `lakatos demo` makes one; --runs names another folder."
+            )
+        return found[-1].parent
+    for folder in (Path(run), runs / run):
+        if (folder / JOURNAL_FILE).exists():
+            return folder
+    known = ", ".join(sorted(path.parent.name for path in runs.glob(f"*/{JOURNAL_FILE}"))) or "none"
+    raise RunMissingError(f"there is no run {run!r} in {runs} (runs there: {known}). `lakatos status` lists them.")

@@ -1,0 +1,67 @@
+"""Audits that run beside the pages: they read the run and write nothing."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from flows.audit import Finding, audit
+from flows.errors import FlowError
+from flows.view.watch import UNREADABLE, Watch
+
+SMALL: Final = 5_000
+"""Events up to which a run is checked without being asked to."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """An audit of a run up to a number of the journal."""
+
+    seq: int
+    phase: Literal["running", "done", "failed"]
+    findings: tuple[Finding, ...] = ()
+    error: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that was looked at holds."""
+        return self.phase == "done" and all(finding.passed for finding in self.findings)
+
+
+class Checks:
+    """The newest audit of every run."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Check] = {}
+        self._guard = threading.Lock()
+
+    def of(self, name: str) -> Check | None:
+        """The newest audit of a run."""
+        return self._found.get(name)
+
+    def version(self, name: str) -> str:
+        """Changes whenever `of` does."""
+        check = self.of(name)
+        return f"{check.seq}{check.phase}" if check else ""
+
+    def consider(self, watch: Watch, seq: int) -> None:
+        """Check a small run that was not checked up to its end yet."""
+        check = self.of(watch.name)
+        if seq <= SMALL and (check is None or check.seq < seq):
+            self.start(watch, seq)
+
+    def start(self, watch: Watch, seq: int) -> None:
+        """Check a run, unless that goes on already."""
+        with self._guard:
+            check = self._found.get(watch.name)
+            if check is not None and check.phase == "running":
+                return
+            self._found[watch.name] = replace(check or Check(seq, "running"), seq=seq, phase="running")
+        threading.Thread(target=self._run, args=(watch, seq), daemon=True).start()
+
+    def _run(self, watch: Watch, seq: int) -> None:
+        try:
+            self._found[watch.name] = Check(seq, "done", audit(watch.folder, recompute=False).findings)
+        except (*UNREADABLE, FlowError, OSError) as error:
+            self._found[watch.name] = Check(seq, "failed", error=str(error))

@@ -1,0 +1,182 @@
+"""A journal as the observatory follows it: the kind of every event at once, contents only where they are wanted.
+
+Nothing is checked against hashes here, so that a long journal opens at once; the audit does that. Every query reads
+apart from whoever writes, and leaves no file behind.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from flows.reading import Entry
+from traces.digest import Digest, is_digest
+from traces.errors import JournalError
+from traces.journal import INTENT
+from traces.stores.sqlite import problem_of, read_apart
+from traces.stores.store import Row
+
+COLUMNS: Final = ", ".join(Row._fields)
+BATCH: Final = 500
+"""Numbers in one query."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which events a reader of the journal looks for."""
+
+    text: str = ""
+    """In the name, the place or the content; upper and lower case alike."""
+    kind: str = ""
+    cycle: int | None = None
+    begun: bool = False
+    """Whether steps that were begun are listed too."""
+
+    def condition(self) -> tuple[list[str], list[object]]:
+        """Conditions of a query and their values."""
+        parts: list[str] = []
+        values: list[object] = []
+        if self.kind:
+            parts.append("kind = ?")
+            values.append(self.kind)
+        elif not self.begun:
+            parts.append("kind <> ?")
+            values.append(INTENT)
+        if self.cycle is not None:
+            parts.append("(position LIKE ? OR position LIKE ?)")
+            values += [f'%"cycle":{self.cycle},%', f'%"cycle":{self.cycle}}}%']
+        if self.text:
+            inner = json.dumps(self.text, ensure_ascii=False)[1:-1].lower()
+            parts.append(
+                "(instr(lower(name), ?) OR instr(lower(position), ?) OR instr(lower(body), ?) "
+                "OR record_digest = ? OR hash = ?)"
+            )
+            values += [inner, inner, inner, self.text.lower(), self.text.lower()]
+        return parts, values
+
+
+class Outline:
+    """The events of one journal by kind, and their contents on demand."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.head = 0
+        """Number of the last event that was seen."""
+        self.n_events = 0
+        self.by_kind: dict[str, list[int]] = {}
+
+    def read(self, query: str, *values: object) -> list[Any]:
+        """Rows of a query.
+
+        Raises:
+            JournalError: The journal cannot be read.
+        """
+        try:
+            return read_apart(self.path, query, values)
+        except sqlite3.Error as error:
+            raise JournalError(problem_of(error, self.path, "reading")) from error
+        except OSError as error:
+            raise JournalError(f"cannot read {self.path}: {error.strerror}; check the folder.") from error
+
+    def follow(self) -> list[tuple[int, str]]:
+        """Number and kind of the events since the last time."""
+        found = self.read("SELECT seq, kind FROM event WHERE seq > ? ORDER BY seq", self.head)
+        for seq, kind in found:
+            self.by_kind.setdefault(kind, []).append(seq)
+        if found:
+            self.head = found[-1][0]
+            self.n_events += len(found)
+        return found
+
+    def last(self) -> tuple[int, str, str]:
+        """Number, hash and time of the newest event that was seen; of an empty journal 0 and nothing."""
+        found = self.read("SELECT seq, hash, time_utc FROM event WHERE seq = ?", self.head)
+        return tuple(found[0]) if found else (0, "", "")
+
+    def count(self, *kinds: str) -> int:
+        """Events of these kinds."""
+        return sum(len(self.by_kind.get(kind, ())) for kind in kinds)
+
+    @property
+    def n_records(self) -> int:
+        """Events that are not only the beginning of a step."""
+        return self.n_events - self.count(INTENT)
+
+    def seqs(self, *kinds: str, after: int = 0) -> list[int]:
+        """Numbers of the events of these kinds, in order."""
+        known = (self.by_kind.get(kind, []) for kind in kinds)
+        return sorted(seq for seqs in known for seq in seqs[bisect_left(seqs, after + 1) :])
+
+    def rows(self, seqs: Sequence[int]) -> Iterator[Row]:
+        """Events by number, in the given order as far as there are such."""
+        for start in range(0, len(seqs), BATCH):
+            batch = seqs[start : start + BATCH]
+            marks = ",".join("?" * len(batch))
+            found = {row[0]: Row._make(row) for row in self.read(
+                f"SELECT {COLUMNS} FROM event WHERE seq IN ({marks})", *batch)}  # fmt: skip
+            yield from (found[seq] for seq in batch if seq in found)
+
+    def row(self, seq: int) -> Row | None:
+        """One event."""
+        return next(self.rows([seq]), None)
+
+    def place(self, digests: Iterable[Digest]) -> dict[Digest, Entry]:
+        """Where records stand, of those that there are."""
+        wanted = [digest for digest in dict.fromkeys(digests) if is_digest(digest)]
+        found: dict[Digest, Entry] = {}
+        for start in range(0, len(wanted), BATCH):
+            batch = wanted[start : start + BATCH]
+            marks = ",".join("?" * len(batch))
+            for digest, seq, kind, time in self.read(
+                f"SELECT record_digest, seq, kind, time_utc FROM event WHERE record_digest IN ({marks}) "
+                f"AND kind <> 'intent' ORDER BY seq",
+                *batch,
+            ):
+                found.setdefault(digest, Entry(seq, kind, time))
+        return found
+
+    def search(self, wanted: Wanted, before: int, most: int) -> list[Row]:
+        """Events below number ``before`` that are looked for, newest first."""
+        parts, values = wanted.condition()
+        where = " AND ".join(["seq < ?", *parts])
+        return [
+            Row._make(row)
+            for row in self.read(
+                f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq DESC LIMIT ?", before, *values, most
+            )
+        ]
+
+    def citing(self, digest: Digest, most: int = 200) -> list[tuple[int, str, str]]:
+        """Number, kind and name of later records whose inputs name a record or an artifact."""
+        return [
+            tuple(row)
+            for row in self.read(
+                "SELECT seq, kind, name FROM event WHERE kind <> 'intent' AND instr(inputs, ?) ORDER BY seq LIMIT ?",
+                digest,
+                most,
+            )
+        ]
+
+    def counted(self, kind: str, *fields: str) -> list[tuple[Any, ...]]:
+        """How many records of a kind have which values in some fields: values, then the number."""
+        places = ", ".join(f"json_extract(body, '$.{field}')" for field in fields)
+        return [
+            tuple(row)
+            for row in self.read(f"SELECT {places}, count(*) FROM event WHERE kind = ? GROUP BY {places}", kind)
+        ]
+
+    def whose(self, kind: str, values: Mapping[str, object], most: int = 100_000) -> list[Row]:
+        """Records of a kind with these values in their fields, in order."""
+        parts = [f"json_extract(body, '$.{field}') = ?" for field in values]
+        where = " AND ".join(["kind = ?", *parts])
+        return [
+            Row._make(row)
+            for row in self.read(
+                f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq LIMIT ?", kind, *values.values(), most
+            )
+        ]

@@ -1,0 +1,381 @@
+"""Runs as the observatory sees them: followed record by record, folded once, and never written to."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from experiments.domains import DOMAINS
+from experiments.task import Trials
+from flows.collect import Waiting, waiting_in
+from flows.config import CampaignConfig
+from flows.errors import FlowError
+from flows.reading import Entry, Reading
+from flows.record import ACTS, RECORD_TYPES
+from flows.run import check_run, has_run, trials_in
+from flows.state import RunState, advance
+from flows.view.outline import Outline
+from memory.library import RECORDS as LESSONS
+from memory.library import Library
+from traces.digest import Digest
+from traces.errors import TraceError
+from traces.journal import INTENT, Event, event_of
+from traces.record import Record, Tombstone, kind_of
+from traces.step import JOURNAL_FILE, Recorded, Trace
+from traces.stores.store import Row
+from traces.validity import ERASES, Validity
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+BULKY: Final = frozenset(
+    {
+        INTENT,
+        "answers_arrived",
+        "session_held",
+        "person_excluded",
+        "measured",
+        "theory_scored",
+        "language_model_called",
+        "role_answered",
+        "anchor_exposed",
+        "pair_read",
+    }
+)
+"""Kinds of which a run can hold tens of thousands; they are read where a page shows them, and not folded."""
+ERASING: Final = frozenset(
+    {kind_of(Tombstone)} | {kind for kind, record in RECORD_TYPES.items() if ERASES in record.model_fields}
+)
+FRESH_S: Final = 0.3
+"""A journal that was looked at less than this ago is not looked at again."""
+MOST_PARSED: Final = 20_000
+"""Records that are kept as they were read."""
+MOST_KEPT: Final = 64
+"""Results of long computations that are kept."""
+UNREADABLE: Final = (TraceError, AssertionError, ValueError, KeyError, TypeError)
+"""What reading a damaged or a newer journal can raise; the page then says so and shows the rest."""
+
+
+class Entries(Mapping[Digest, Entry]):
+    """Where records stand in the journal, looked up when asked for."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._outline = outline
+        self._found: dict[Digest, Entry | None] = {}
+
+    def learn(self, digests: Iterable[Digest]) -> None:
+        """Look many up at once."""
+        unknown = [digest for digest in digests if digest not in self._found]
+        self._found |= dict.fromkeys(unknown) | self._outline.place(unknown)
+
+    def __getitem__(self, digest: Digest) -> Entry:
+        self.learn([digest])
+        if (entry := self._found[digest]) is None:
+            raise KeyError(digest)
+        return entry
+
+    def __iter__(self) -> Iterator[Digest]:
+        return iter(digest for digest, entry in self._found.items() if entry)
+
+    def __len__(self) -> int:
+        return self._outline.n_records
+
+
+class Look(Reading):
+    """A run at one moment."""
+
+    def __init__(self, watch: Watch, state: RunState) -> None:  # the journal is not read from its beginning again
+        self.watch, self.state = watch, state
+        self.folder, self.trace = watch.folder, watch.trace
+        self.config = state.config or CampaignConfig.model_validate(watch.trace.journal.meta["study"])
+        self.domain = DOMAINS[self.config.domain]
+        self.outline = watch.outline
+        self.seq, self.hash, last = watch.outline.last()
+        first = watch.outline.row(1)
+        self.n_events, self.times = watch.outline.n_events, (first.time_utc if first else "", last)
+        self.journal = Entries(watch.outline)
+        self.faults = tuple(watch.faults)
+
+    @property
+    def leader(self) -> Digest | None:
+        """The winner, or who led at the end of the last cycle."""
+        if self.concluded is not None:
+            return self.concluded.leader
+        return self.state.cycles[-1].record.leader if self.state.cycles else None
+
+    @property
+    def best_seed(self) -> Digest | None:
+        """Of the theories that the campaign started from the one that stood highest at the end of the last cycle."""
+        lines = self.state.cycles[-1].record.leaderboard if self.state.cycles else ()
+        seeds = set(self.state.seeds) - {self.leader}
+        return next((line.theory for line in lines if line.theory in seeds), None)
+
+    @cached_property
+    def checked(self) -> dict[Digest, Recorded[Any]]:
+        """Every theory that was checked, refused and failed ones too, in the order of the journal."""
+        self.journal_entries.learn(item.digest for item in (*self.state.refused, *self.state.theories.values()))
+        return super().checked
+
+    @property
+    def journal_entries(self) -> Entries:
+        """`journal` as what it is."""
+        return cast(Entries, self.journal)
+
+    def valid(self, digest: Digest) -> bool:
+        """Whether a record still holds."""
+        return self.watch.validity is None or self.watch.validity.valid(digest)
+
+    def records(self, record_type: type[R]) -> list[Recorded[R]]:
+        """All records of a type that hold, in order."""
+        rows = self.outline.seqs(kind_of(record_type))
+        return [item for item in self.watch.parsed(rows) if self.valid(item.digest)]
+
+    def of(self, record_type: type[R], **values: object) -> list[Recorded[R]]:
+        """Records of a type that hold and have these values in their fields, in order."""
+        rows = self.outline.whose(kind_of(record_type), values)
+        return [item for item in self.watch.parsed_rows(rows) if self.valid(item.digest)]
+
+    def with_scores(self, **values: object) -> Look:
+        """With the scores of one experiment or theory; with all of them where nothing is named."""
+        from theories.record import TheoryScored
+
+        found = self.of(TheoryScored, **values) if values else self.records(TheoryScored)
+        scores = {(item.record.theory, item.record.experiment): item for item in found}
+        return Look(self.watch, replace(self.state, scores=scores))
+
+    def with_people(self, experiment: str) -> Look:
+        """With the answers of the people of one experiment."""
+        from experiments.record import AnswersArrived, PersonExcluded
+
+        arrived = self.of(AnswersArrived, experiment=experiment)
+        excluded = self.of(PersonExcluded, experiment=experiment)
+        state = replace(self.state, answers={experiment: tuple(arrived)}, excluded=tuple(excluded))
+        return Look(self.watch, state)
+
+    def trials(self, experiment: str) -> Trials:
+        """Answers of an experiment."""
+        artifact = self.state.collected[experiment].record.trials
+        return self.watch.kept(("trials", artifact), lambda: trials_in(self.trace, self.state, experiment))
+
+    def library(self) -> Library:
+        """What was learned in this run."""
+        items = self.watch.parsed(self.outline.seqs(*LESSONS))
+        return Library(tuple({item.digest: item.record for item in items}.items()))
+
+    @cached_property
+    def waiting(self) -> Waiting | None:
+        """Whom the run waits for; nobody where it has ended."""
+        if self.concluded or not self.config.by_person:
+            return None
+        todo = [name for name in self.state.recruited if name not in self.state.collected]
+        found = (self.with_people(name).state for name in todo)
+        return next((waiting for state in found if (waiting := waiting_in(state)) is not None), None)
+
+    @cached_property
+    def progress(self) -> str:
+        """``concluded``, ``running``, ``waiting`` for people, or ``stopped``."""
+        if self.concluded:
+            return "concluded"
+        if self.watch.written_now:
+            return "running"
+        return "waiting" if self.waiting else "stopped"
+
+
+@dataclass
+class Watch:
+    """One run that is followed; safe to use from several threads."""
+
+    name: str
+    """As in addresses."""
+    folder: Path
+    faults: list[str] = field(default_factory=list)
+    """What could not be read."""
+    validity: Validity | None = None
+    """None while nothing was ever erased, so that everything holds."""
+
+    def __post_init__(self) -> None:
+        check_run(self.folder)
+        self.trace = Trace.open(self.folder, RECORD_TYPES, read_only=True)
+        self.outline = Outline(self.folder / JOURNAL_FILE)
+        self._guard = threading.RLock()
+        self._state = RunState()
+        self._folded: list[Recorded[Record]] = []
+        self._parsed: dict[int, Recorded[Any]] = {}
+        self._kept: dict[Hashable, Any] = {}
+        self._look: Look | None = None
+        self._looked = 0.0
+
+    def look(self) -> Look:
+        """The run as it is now."""
+        with self._guard:
+            if self._look is None or time.monotonic() - self._looked > FRESH_S:
+                if self._follow() or self._look is None:
+                    self._look = Look(self, self._ordered())
+                self._looked = time.monotonic()
+            return self._look
+
+    @property
+    def written_now(self) -> bool:
+        """Whether a process of this machine holds the run for writing, by the lock file it names itself in."""
+        try:
+            holder = int((self.folder / f"{JOURNAL_FILE}.lock").read_text() or 0)
+            if holder <= 0:
+                return False
+            os.kill(holder, 0)
+        except PermissionError:
+            return True
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def parsed(self, seqs: Iterable[int]) -> list[Recorded[Any]]:
+        """Records by the numbers of their events; what cannot be read is left out and told in `faults`."""
+        wanted = list(seqs)
+        with self._guard:
+            missing = [seq for seq in wanted if seq not in self._parsed]
+            if len(self._parsed) + len(missing) > MOST_PARSED:
+                self._parsed.clear()
+                missing = wanted
+            fresh = {row.seq: item for row in self.outline.rows(missing) if (item := self._read(row))}
+            self._parsed |= fresh
+            return [self._parsed[seq] for seq in wanted if seq in self._parsed]
+
+    def parsed_rows(self, rows: Iterable[Row]) -> list[Recorded[Any]]:
+        """Records that were fetched already."""
+        with self._guard:
+            return [item for row in rows if (item := self._parsed.get(row.seq) or self._read(row))]
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of ``make``, computed once for each key."""
+        with self._guard:
+            if key not in self._kept:
+                self._kept[key] = make()
+                while len(self._kept) > MOST_KEPT:
+                    del self._kept[next(iter(self._kept))]
+            return cast(T, self._kept[key])
+
+    def _read(self, row: Row) -> Recorded[Any] | None:
+        try:
+            return self.trace.read(event_of(row))
+        except UNREADABLE as error:
+            self._fault(f"event {row.seq} ({row.kind}) cannot be read: {error}")
+            return None
+
+    def _fault(self, text: str) -> None:
+        if text not in self.faults and len(self.faults) < 20:
+            self.faults.append(text)
+
+    def _follow(self) -> bool:
+        """Take in what was written since the last time; whether there was anything."""
+        new = self.outline.follow()
+        if not new:
+            return False
+        again = self._follow_validity([seq for seq, _ in new], {kind for _, kind in new} & ERASING)
+        fresh = self.parsed(seq for seq, kind in new if kind not in BULKY and kind in self.trace.types)
+        for kind in {kind for _, kind in new} - set(self.trace.types) - {INTENT}:
+            self._fault(f"records of the kind {kind!r} are not known to this version; the trace shows them as they are")
+        self._folded += fresh
+        if again:
+            self._state, fresh = RunState(), self._folded
+        for item in fresh:
+            if self.validity is None or self.validity.valid(item.digest):
+                try:
+                    self._state = advance(self._state, item)
+                except UNREADABLE as error:
+                    self._fault(f"a record of kind {item.record.kind} has no place where it stands: {error!r}")
+        return True
+
+    def _follow_validity(self, new: list[int], erasing: set[str]) -> bool:
+        """Whether something was erased just now, so that what was folded may not hold any more."""
+        erases = False
+        if erasing:
+            rows = self.outline.rows(self.outline.seqs(*erasing, after=new[0] - 1))
+            erases = any(row.kind == kind_of(Tombstone) or f'"{ERASES}":["' in row.body for row in rows)
+        if self.validity is None:
+            if not erases:
+                return False
+            self.validity = Validity(roots=self.trace.artifacts.has, acts=ACTS)
+            new = list(range(1, self.outline.head + 1))
+        for event in self._light(new[0]):
+            self.validity.add(event)
+        return erases
+
+    def _light(self, first: int) -> Iterator[Event]:
+        """Events from a number on, without the contents that erase nothing."""
+        marks = ",".join("?" * len(ERASING))
+        for row in self.outline.read(
+            f"SELECT seq, time_utc, kind, key, name, '{{}}', attempt, inputs, CASE WHEN kind IN ({marks}) THEN body "
+            "ELSE '{}' END, record_digest, '', '' FROM event WHERE seq >= ? AND kind <> 'intent' ORDER BY seq",
+            *sorted(ERASING),
+            first,
+        ):
+            with suppress(TraceError):
+                yield event_of(Row._make(row))
+
+    def _ordered(self) -> RunState:
+        """Experiments in the order in which people were asked, as `flows.run.read_state` has them."""
+        state = self._state
+        order = [name for name in dict.fromkeys([*state.recruited, *state.collected]) if name in state.collected]
+        return replace(state, collected={name: state.collected[name] for name in order})
+
+
+class Observatory:
+    """All runs of a folder, or one run and those of its folds."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = Path(place)
+        self.single = has_run(self.place)
+        self._watched: dict[str, Watch] = {}
+        self._guard = threading.Lock()
+
+    def folders(self) -> dict[str, Path]:
+        """The runs that there are now, by the name in their address, newest first; folds after their run."""
+        if self.single:
+            tops = [self.place]
+        else:
+            found = [path.parent for path in self.place.glob(f"*/{JOURNAL_FILE}") if has_run(path.parent)]
+            tops = sorted(found, key=lambda folder: (folder / JOURNAL_FILE).stat().st_mtime, reverse=True)
+        names: dict[str, Path] = {}
+        for top in tops:
+            name = top.resolve().name
+            names[name] = top
+            for fold in sorted(path.parent for path in top.glob(f"folds/*/{JOURNAL_FILE}")):
+                if has_run(fold):
+                    names[f"{name}~fold-{fold.name}"] = fold
+        return names
+
+    def watch(self, name: str) -> Watch | None:
+        """The run of that name; None if there is none.
+
+        Raises:
+            FlowError: It cannot be opened.
+            TraceError: Likewise.
+        """
+        with self._guard:
+            known = self._watched.get(name)
+            if known is not None and has_run(known.folder):
+                return known
+            folder = self.folders().get(name)
+            if folder is None:
+                self._watched.pop(name, None)
+                return None
+            self._watched[name] = Watch(name, folder)
+            return self._watched[name]
+
+    def all(self) -> list[tuple[str, Look | str]]:
+        """Every run, or why it cannot be read."""
+        found: list[tuple[str, Look | str]] = []
+        for name in self.folders():
+            try:
+                watch = self.watch(name)
+                if watch is not None:
+                    found.append((name, watch.look()))
+            except (*UNREADABLE, FlowError, OSError) as error:
+                found.append((name, str(error)))
+        return found

@@ -1,0 +1,209 @@
+"""What events are called, and each in a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+from flows.reading import Reading, clean, shortened
+from flows.record import RECORD_TYPES
+from traces.digest import is_digest
+from traces.journal import INTENT
+from traces.record import OWN_TYPES
+
+STEPS: Final[Mapping[str, str]] = {
+    "start": "beginning",
+    "check": "checking a theory",
+    "admit": "admitting theories",
+    "design": "searching for the most telling trials",
+    "preregister": "freezing predictions",
+    "recruit": "asking people",
+    "collect": "collecting answers",
+    "score": "scoring theories",
+    "arbitrate": "finding out why the loser lost",
+    "revise": "writing successors",
+    "judge": "asking the judges",
+    "recover": "trying out a candidate by simulation",
+    "decide": "deciding what to do about a candidate",
+    "compare": "comparing look-alikes",
+    "settle": "holding verdicts against the data",
+    "close": "closing the cycle",
+    "map": "drawing the map of theories",
+    "fold": "running the whole loop without a part of the trials",
+    "compare_truth": "comparing with the hidden rule",
+    "open_sealed": "opening the sealed answers",
+    "conclude": "coming to a verdict",
+}
+"""Steps as one says them; others go by their own name."""
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "theory": (
+        "theory_checked", "theory_admitted", "theory_failed", "theory_compared", "theory_scored", "search_finished",
+        "successor_tried", "successors_proposed", "strategy_chosen", "theories_mapped", "claim_audited",
+    ),
+    "experiment": (
+        "design_chosen", "preregistration", "recruited", "more_asked", "consent_asked", "answers_arrived",
+        "session_held", "model_takes_part", "person_excluded", "collection_closed", "trials_collected",
+        "sealed_opened", "trials_proposed",
+    ),
+    "diagnosis": ("diagnosis", "case_read"),
+    "judge": (
+        "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
+        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "measured", "epoch_frozen",
+        "gate_registered", "gate_decided", "epoch_committed", "epoch_refilled",
+    ),
+    "model": ("language_model_called", "role_answered", "models_chosen", "budget_raised"),
+    "erasure": ("tombstone", "person_withdrawn"),
+    "verdict": ("campaign_started", "cycle_closed", "concluded", "confirmation_finished", "exclusion_sensitivity",
+                "truth_compared", "fold_finished"),
+}  # fmt: skip
+"""What kinds of records are about, for their colour."""
+GROUP_OF: Final = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
+TELLING: Final = ("text", "statement", "consequence", "reason", "name", "subject", "mistake", "outcome", "tool", "task")
+"""Fields that say most about a record of a kind that has no line of its own."""
+
+
+def group_of(kind: str) -> str:
+    """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
+    from memory.library import RECORDS
+
+    return GROUP_OF.get(kind) or ("memory" if kind in RECORDS else "step" if kind == INTENT else "other")
+
+
+def kind_words(kind: str) -> str:
+    """A kind as one says it."""
+    return "step begun" if kind == INTENT else kind.replace("_", " ")
+
+
+def meaning(kind: str) -> str:
+    """What a record of this kind says, in a sentence."""
+    if kind == INTENT:
+        return "A step was begun, or a note of it while it ran; its result is a record of its own."
+    record = RECORD_TYPES.get(kind) or OWN_TYPES.get(kind)
+    return (record.__doc__ or "").strip().split("\n")[0] if record else "A kind that this version does not know."
+
+
+def summary(run: Reading, kind: str, body: Mapping[str, Any], name: str = "") -> str:
+    """An event in a line."""
+    try:
+        return shortened(_summary(run, kind, body, name), 220)
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        return ""
+
+
+def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str:
+    def tag(field: str = "theory") -> str:
+        return run.label(body[field]).short
+
+    match kind:
+        case "intent":
+            note = body.get("note")
+            return f"{STEPS.get(name, name)}{': ' + json.dumps(note, ensure_ascii=False) if note else ''}"
+        case "campaign_started":
+            return f"study {body['config']['name']}: {body['config']['question']}"
+        case "theory_checked":
+            return f"{tag()} {'passed' if body['passed'] else 'was refused: ' + body['reason']}"
+        case "theory_admitted" | "theory_failed":
+            return f"{tag()}: {body['reason']}"
+        case "theory_compared":
+            return f"{tag()}: {body['text']}"
+        case "theory_scored":
+            units = body["declared"]
+            mean = sum(units["log_predictive"]) / sum(units["n_choices"])
+            return f"{tag()} on experiment {body['experiment']}: {mean:.4f} nats per choice"
+        case "design_chosen":
+            what = f"{body['n_trials']} trials for {body['n_participants']} people"
+            return f"experiment {body['experiment']}: {what if body['accepted'] else 'refused, ' + body['reason']}"
+        case "preregistration":
+            return f"experiment {body['experiment']}: predictions of {len(body['rivals'])} theories frozen"
+        case "recruited":
+            return f"experiment {body['experiment']}: {body['n_participants']} people, {body['source']}"
+        case "trials_collected":
+            return f"experiment {body['experiment']}: {body['n_responses']:,} answers"
+        case "answers_arrived":
+            return f"experiment {body['experiment']}: {body['n_answers']} answers, {body['status'].replace('_', ' ')}"
+        case "diagnosis":
+            return f"{tag('loser')} against {tag('leader')}: {body['location']}"
+        case "search_finished":
+            return f"{body['n_attempts']} compositions tried, {len(body['submissions'])} submitted"
+        case "verdict":
+            return f"{tag('candidate')} over {tag('incumbent')} with probability {body['probability']:.2f}"
+        case "verdict_resolved":
+            return f"experiment {body['experiment']} spoke {'for' if body['favoured'] else 'against'} the candidate"
+        case "candidate_decided":
+            return f"{tag('candidate')}: {body['action']}. {body['text']}"
+        case "critic_answered":
+            return f"{body['critic']} on {tag('candidate')}: {body['value']:.3g}"
+        case "gate_decided":
+            return f"{body['slot']}: {body['verdict']}; {body['reason']}"
+        case "epoch_committed":
+            return f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'nobody'} displaced"
+        case "cycle_closed":
+            return f"cycle {body['cycle']} closed; {tag('leader')} leads{'. ' + body['stop'] if body['stop'] else ''}"
+        case "concluded":
+            return str(body["text"])
+        case "language_model_called":
+            tokens = body["n_prompt_tokens"] + body["n_completion_tokens"]
+            return f"{body['model']} as {body['role']}: {body['outcome']}, {tokens:,} tokens"
+        case "tombstone":
+            return f"a record was erased: {body['reason']}"
+    found = [str(body[field]) for field in TELLING if body.get(field)]
+    return "; ".join(found[:2])
+
+
+def address(run: str, *parts: object) -> str:
+    """Address of a page of a run."""
+    return "/".join(["", "run", quote(run, safe="~"), *(quote(str(part), safe="") for part in parts)])
+
+
+def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
+    """A JSON value for people: digests lead to what they name."""
+    if isinstance(value, Mapping):
+        if not value:
+            return Markup('<span class="muted">empty</span>')
+        lines = [
+            Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(label_of(str(key), run), tree_of(item, run, depth + 1))
+            for key, item in list(value.items())[:200]
+        ]
+        more = Markup("<div><dt>…</dt><dd>{} more</dd></div>").format(len(value) - 200) if len(value) > 200 else ""
+        return Markup('<dl class="json">{}{}</dl>').format(Markup("").join(lines), more)
+    if isinstance(value, list | tuple):
+        if not value:
+            return Markup('<span class="muted">none</span>')
+        if all(isinstance(item, int | float | bool) or item is None for item in value):
+            text = ", ".join(scalar(item) for item in value[:400])
+            more = f" … {len(value) - 400:,} more" if len(value) > 400 else ""
+            return Markup('<span class="numbers">{}{}</span>').format(text, more)
+        lines = [Markup("<li>{}</li>").format(tree_of(item, run, depth + 1)) for item in value[:200]]
+        more = Markup("<li>{} more</li>").format(f"{len(value) - 200:,}") if len(value) > 200 else Markup("")
+        return Markup('<ol class="json">{}{}</ol>').format(Markup("").join(lines), more)
+    if isinstance(value, str):
+        return label_of(value, run) if is_digest(value) else long_text(value)
+    return Markup("<span>{}</span>").format(scalar(value))
+
+
+def label_of(text: str, run: str) -> Markup:
+    """A digest as a link, anything else as it is."""
+    if is_digest(text):
+        return Markup('<a href="{}"><code>{}</code></a>').format(address(run, "ref", text), text[:12])
+    return escape(clean(text))
+
+
+def long_text(text: str) -> Markup:
+    """A text with its line breaks."""
+    text = clean(text)
+    if "\n" in text or len(text) > 400:
+        return Markup('<pre class="text" tabindex="0">{}</pre>').format(text)
+    return Markup("<span>{}</span>").format(text) if text else Markup('<span class="muted">empty</span>')
+
+
+def scalar(value: Any) -> str:
+    """A number, truth value or nothing, as text."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}".replace("-", "−") if isinstance(value, float) else str(value)

@@ -1,0 +1,100 @@
+"""A run that waits for people, and what they will answer: the very same batches for every copy of it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.design import design_from_json
+from experiments.participants.answers import PersonAnswers
+from experiments.participants.web.store import collection_key
+from flows.run import read_state
+from flows.start import run_study
+from traces.inbox import Inbox
+from traces.step import INBOX_FILE
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small import small_study
+
+STUDY: dict[str, Any] = {
+    "participants": {"source": "file"},
+    "theories__candidates": 0,
+    "theories__successors": 0,
+    "theories__induction": False,
+    "design__trials": 8,
+    "design__participants": 12,
+    "design__refused": "cover",
+    "stop": {"cycles": 1, "least_cycles": 1},
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A waiting run that tests copy, and the people who will answer."""
+
+    folder: Path
+    people: list[PersonAnswers]
+
+    def copy(self, place: Path) -> Path:
+        """A run of the test's own."""
+        return Path(shutil.copytree(self.folder, place))
+
+    def deliver(self, folder: Path, *numbers: int) -> None:
+        """Leave people's answers in a run's inbox, with salts that are the same in every copy."""
+        inbox = Inbox(folder / INBOX_FILE)
+        for number in numbers:
+            person = self.people[number]
+            inbox.deliver("file", person.to_json(), batch_key=person.person, salt=f"{number:032x}")
+
+
+def ask(folder: Path, n_people: int = 14) -> Asked:
+    """Begin a run and make up answers of people who nearly always take the option with the higher sum of ratings."""
+    run_study(small_study(**STUDY), folder, n_workers=1)
+    collection_key(folder)
+    state, trace = read_state(folder)
+    with trace:
+        (name,) = state.preregistrations
+        design = design_from_json(trace.artifacts.get_json(state.preregistrations[name].record.design))
+    sums = design.stimuli["ratings"].sum(axis=2)
+    better = (sums[:, 1] > sums[:, 0]).astype(int)
+    people = []
+    for number in range(n_people):
+        rng = np.random.default_rng(number)
+        trials = rng.permutation(np.repeat(np.arange(len(sums)), design.repetitions))
+        responses = np.where(rng.random(trials.size) < 0.95, better[trials], 1 - better[trials])
+        people.append(
+            PersonAnswers(
+                experiment=name,
+                person=f"{number:064x}",
+                source="file",
+                status="completed",
+                trial=tuple(trials.tolist()),
+                response=tuple(responses.tolist()),
+                response_time_ms=tuple((700.0 + trials).tolist()),
+                feedback={},
+                checks=(),
+                comprehension_attempts=0,
+                consent="",
+                language="",
+            )
+        )
+    return Asked(folder, people)
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """What a run holds to be true now: whom its tables hold, all scores, the leader and the verdict."""
+    state, trace = read_state(folder)
+    with trace:
+        return {
+            "people": {
+                name: sorted(answers.record.person for answers in state.answers[name]) for name in state.collected
+            },
+            "trials": {name: item.record.trials for name, item in state.collected.items()},
+            "scores": {key: item.record.declared.log_predictive for key, item in state.scores.items()},
+            "verdict": state.concluded.record.text if state.concluded else "",
+        }

@@ -1,0 +1,259 @@
+"""What runs have learned is kept beside them, can be rebuilt, looked at and acted on, and says what is wrong."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.config import parse_study
+from flows.desk import known_tool, retire_tool, tool_page, validate_again
+from flows.errors import StudyError
+from flows.inquire import record_of
+from flows.main import app, known_errors
+from flows.record import RECORD_TYPES
+from flows.remember import (
+    composition_text,
+    keep_library,
+    library_path,
+    mechanisms_in,
+    rebuild_library,
+    recorded_calls,
+    shared_library,
+)
+from judges.transition import JudgeSeated
+from memory.errors import LibraryCorruptError, MemoryLibraryError, ToolRejectedError, ToolUnavailableError
+from memory.item import Fact, ToolValidated
+from memory.library import Library
+from memory.plan import Plan
+from memory.recall import Lexical, Situation
+from memory.runner import ToolSandbox
+from memory.signature import canonical_form
+from memory.tools import TOOLS
+from tests.flows.remembering import DOMAIN, tool_in, write_run, write_tool
+from tests.flows.small import STUDY
+from theories.errors import BenchError
+from traces.digest import digest_of
+from traces.step import Trace
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory):
+    """Three studies, and a tool made of what they did."""
+    runs = tmp_path_factory.mktemp("studied")
+    plans = [write_run(runs, number) for number in range(3)]
+    with ToolSandbox() as sandbox:
+        write_tool(runs, plans, sandbox)
+    keep_library(runs)
+    return runs
+
+
+@pytest.fixture
+def runs(studied, tmp_path):
+    """A copy of them, to be changed."""
+    import shutil
+
+    return shutil.copytree(studied, tmp_path / "runs")
+
+
+def call(*words):
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+def with_facts(runs, *facts, seat=None):
+    """A further run that learned facts, the last of them on the word of a judge whose seat is then erased."""
+    with Trace.create(runs / "run8", seed=8, types=RECORD_TYPES) as trace:
+        judge = trace.record(JudgeSeated(slot="program", epoch=0, judge=digest_of("judge")), name="seat")
+        for number, (subject, statement) in enumerate(facts):
+            by = (judge.digest,) if seat == number else ()
+            fact = Fact(domain=DOMAIN, subject=subject, statement=statement, evidence=(judge.digest,), justified_by=by)
+            trace.record(fact, name="lesson", position={"number": number})
+        if seat is not None:
+            trace.journal.append(
+                "tombstone",
+                {"target": judge.digest, "reason": "displaced"},
+                key=digest_of("erase"),
+                name="erase",
+                position={},
+                inputs=[],
+                attempt=1,
+            )
+
+
+def test_a_deleted_library_is_rebuilt_byte_for_byte(runs):
+    before = library_path(runs).read_bytes()
+    library_path(runs).unlink()
+    assert shared_library(runs) == rebuild_library(runs)
+    keep_library(runs)
+    assert library_path(runs).read_bytes() == before
+
+
+def test_a_corrupt_library_says_how_to_mend_it_and_rebuilding_does(runs):
+    whole = library_path(runs).read_bytes()
+    library_path(runs).write_bytes(whole[:-40])
+    with pytest.raises(LibraryCorruptError, match="lakatos memory rebuild"):
+        shared_library(runs)
+    found = call("memory", "rebuild", "--runs", runs)
+    assert "it had changed" in found.stdout.replace("\n", " ")
+    assert library_path(runs).read_bytes() == whole
+    assert "the same as before" in call("memory", "rebuild", "--runs", runs).stdout.replace("\n", " ")
+
+
+def test_a_run_that_cannot_be_read_is_passed_over(runs):
+    library = rebuild_library(runs)
+    (runs / "broken").mkdir()
+    (runs / "broken" / "journal.sqlite").write_bytes(b"no journal")
+    assert rebuild_library(runs) == library
+
+
+def test_what_a_displaced_judge_justified_is_flagged_and_comes_back_last(runs):
+    facts = [("level of conflict", "conflict matters"), ("conflict seen", "conflict matters")]
+    with_facts(runs, *facts, seat=1)
+    library = rebuild_library(runs)
+    assert len(library.doubted) == 1
+    found = Lexical(library).recall(Situation(domain=DOMAIN, failed="conflict matters"))
+    assert [item.note for item in found.lessons] == ["", "unverified: what it rested on was displaced"]
+
+
+def test_plans_of_a_displaced_judge_do_not_count_as_paid(studied):
+    library = rebuild_library(studied)
+    entries = [
+        (digest, item.model_copy(update={"justified_by": (digest_of("seat"),)}) if isinstance(item, Plan) else item)
+        for digest, item in library.entries
+    ]
+    paid = Library(tuple(entries))
+    form = canonical_form(library.all(Plan)[0][1].steps)
+    assert record_of(paid, form, lambda digest: True) == (3, 3)
+    assert record_of(paid, form, lambda digest: digest != digest_of("seat")) == (3, 0)
+
+
+def test_contradictory_facts_are_both_kept_and_marked(runs):
+    with_facts(runs, ("level of noise", "it is low"), ("level of noise", "it is high"))
+    keep_library(runs)
+    found = call("memory", "list", "--runs", runs, "--kind", "fact")
+    assert found.stdout.count("contradic") == 2
+    digest = shared_library(runs).all(Fact)[0][0]
+    assert "contradicted by" in call("memory", "show", digest[:10], "--runs", runs).stdout
+
+
+def test_lessons_can_be_listed_shown_and_recalled(runs):
+    with_facts(runs, ("composition that led in a study", "utility:linear, choice:logistic"))
+    keep_library(runs)
+    assert call("memory", "list", "--runs", runs, "--domain", "risky").stdout.startswith("nothing")
+    digest, plan = shared_library(runs).all(Plan)[0]
+    shown = call("memory", "show", digest[:12], "--runs", runs).stdout
+    assert "search_design" in shown
+    assert plan.evidence[0] in shown
+    found = call("memory", "recall", DOMAIN, "which composition led", "--runs", runs).stdout
+    assert "utility:linear" in found
+    assert "nothing comes back" in call("memory", "recall", DOMAIN, "zebra", "--runs", runs).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("memory", "show", "nothing"), "memory list"),
+        (("memory", "list", "--kind", "idea"), "no kind 'idea'"),
+        (("memory", "recall", "chess", "openings"), "no domain 'chess'"),
+        (("tools", "show", "hammer"), "0 learned tools are called 'hammer'"),
+        (("tools", "retire", "hammer", "--reason", "blunt"), "0 learned tools"),
+        (("tools", "run", "score", "{", "--run", "run0"), "no JSON"),
+        (("tools", "run", "score", "[]", "--run", "run0"), "no JSON object"),
+    ],
+)
+def test_bad_words_are_answered_with_what_to_do(runs, words, message):
+    found = call(*words, "--runs", runs)
+    assert isinstance(found.exception, known_errors())
+    assert message in str(found.exception)
+
+
+def test_errors_of_memory_and_of_the_bench_are_known_to_the_command_line():
+    assert issubclass(MemoryLibraryError, known_errors())
+    assert issubclass(BenchError, known_errors())
+
+
+def test_a_corrupt_library_is_one_line_on_the_command_line(runs):
+    library_path(runs).write_text("{}")
+    command = [sys.executable, "-m", "flows.main", "memory", "list", "--runs", str(runs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "lakatos memory rebuild" in done.stderr
+
+
+def test_a_tool_has_its_code_tests_evidence_and_use_on_one_page(studied):
+    library = shared_library(studied)
+    page = tool_page(library, tool_in(library)[:12])
+    for line in ("def run(arguments, call):", "held out: it gave", "3 studies", "seed 2", "## Use", "probation"):
+        assert line in page
+    assert tool_page(library, tool_in(library)) in call("tools", "show", tool_in(library), "--runs", studied).stdout
+    assert "probation" in call("tools", "list", "--runs", studied).stdout
+
+
+def test_a_retired_tool_is_not_offered_until_it_is_validated_again(runs):
+    name = tool_in(shared_library(runs))
+    retire_tool(runs, name, "people asked for it")
+    library = shared_library(runs)
+    assert library.offers(TOOLS) == {}
+    assert "people asked for it" in tool_page(library, name)
+    assert isinstance(validate_again(runs, name), ToolValidated)
+    assert list(shared_library(runs).offers(TOOLS)) == [name]
+    assert shared_library(runs) == rebuild_library(runs)
+
+
+def test_a_tool_whose_dependency_changed_is_not_offered_and_its_page_says_so(studied):
+    library = shared_library(studied)
+    verbs = {**TOOLS, "recover": replace(TOOLS["recover"], version=2)}
+    assert library.offers(verbs) == {}
+    assert library.changed_dependency(tool_in(library), verbs) == "recover"
+
+
+def test_a_tool_whose_calls_are_no_longer_there_cannot_be_validated(runs):
+    import shutil
+
+    name = tool_in(shared_library(runs))
+    for number in range(2):
+        shutil.rmtree(runs / f"run{number}")
+    with pytest.raises(ToolRejectedError, match="stays text"):
+        validate_again(runs, name)
+
+
+def test_recorded_calls_are_found_wherever_a_trace_holds_them(studied):
+    plans = [plan for _, plan in shared_library(studied).all(Plan)]
+    found = recorded_calls(studied, plans)
+    assert set(found) == {digest for plan in plans for digest in plan.evidence}
+    assert {tool for tool, _, _ in found.values()} == {"search_design", "recover"}
+
+
+def test_the_beginning_of_a_tools_name_is_enough(studied):
+    library = shared_library(studied)
+    assert known_tool(library, "search")[1].name == tool_in(library)
+    with pytest.raises(ToolUnavailableError, match="lakatos tools list"):
+        known_tool(library, "simulate")
+
+
+def test_a_composition_survives_being_written_as_words():
+    literal = {"utility": ["linear", "loss_averse"], "choice": ["logistic"]}
+    assert mechanisms_in(composition_text(literal)) == {slot: tuple(names) for slot, names in literal.items()}
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"arm": "none", "shared": True}, "recalls nothing"),
+        ({"arm": "tools"}, "shared = true"),
+        ({"arm": "all"}, "memory.arm"),
+        ({"horizon": 0}, "memory.horizon"),
+        ({"embeddings": "x"}, "no model 'x'"),
+        ({"recal": "text"}, "unknown key"),
+    ],
+)
+def test_a_study_that_says_the_impossible_about_memory_is_refused(section, message):
+    with pytest.raises(StudyError, match=message):
+        parse_study({**STUDY, "memory": section}, "small")
+
+
+def test_a_study_without_the_section_is_written_as_before():
+    assert "memory" not in json.loads(parse_study(STUDY, "small").model_dump_json())

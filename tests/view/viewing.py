@@ -1,0 +1,57 @@
+"""The observatory on a loopback port, and what its pages are; what the tests here share."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from flows.view.app import Access, create_app
+from flows.view.watch import Look, Observatory
+
+TO = ("", "theories", "leaderboard", "experiments", "diagnoses", "judges", "memory", "trace", "audit", "cost")
+
+
+@contextmanager
+def served(place: Path, access: Access | None = None) -> Iterator[str]:
+    """Address of the observatory, served by a thread of its own."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        config = uvicorn.Config(create_app(place, access), log_level="warning", access_log=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + 20
+        while not server.started:
+            assert time.monotonic() < deadline, "the server did not start"
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}"
+        server.should_exit = True
+        thread.join(timeout=20)
+
+
+def look_at(folder: Path) -> Look:
+    """A run as it is now."""
+    observatory = Observatory(folder)
+    watch = observatory.watch(folder.name)
+    assert watch is not None
+    return watch.look()
+
+
+def all_pages(look: Look, most: int = 4) -> list[str]:
+    """Addresses of every kind of page of a run."""
+    base = f"/run/{look.watch.name}/"
+    found = [base + name for name in TO]
+    found += [base + "trace?q=the", base + "trace?kind=intent", base + "part/limits", base + "part/epochs"]
+    found += [f"{base}theory/{digest}" for digest in list(look.checked)[:most]]
+    found += [f"{base}experiment/{name}" for name in list(look.state.designs)[:most]]
+    found += [f"{base}diagnosis/{number}" for number in range(len(look.state.diagnoses))][:most]
+    found += [f"{base}record/{seqs[0]}" for seqs in look.outline.by_kind.values()]
+    found += [f"{base}artifact/{digest}" for digest in list(look.trace.artifacts.digests())[: 3 * most]]
+    return found
