@@ -24,7 +24,7 @@ from judges.critic import (
     recovery_critic,
     transitions,
 )
-from judges.decision import ASK, FEWEST, PAYOFFS, REFINE, CandidateDecided, Payoffs, decide
+from judges.decision import ASK, FEWEST, REFINE, CandidateDecided, Payoffs, decide
 from judges.judge import Verdict
 from theories.score import Estimate
 from traces.digest import Digest
@@ -57,7 +57,7 @@ async def decide_on(run: Run, verdict: Recorded[Verdict], advantage: Estimate) -
     cited = [verdict.digest]
     past, sources = _past(run)
     mends, breaks = refining(run.state)
-    payoffs = replace(PAYOFFS, mends=mends, breaks=breaks)
+    payoffs = replace(run.config.judges.payoffs, mends=mends, breaks=breaks)
     settled = sum(item.favoured is not None and RECOVERY in item.answers for item in past)
     if settled < FEWEST:
         cited.append(await _recover(run, verdict.record, answers))

@@ -717,6 +717,24 @@ def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge
     return dict(sorted(found.items()))
 
 
+def accuracy_by_epoch(state: RunState, artifacts: ArtifactStore) -> dict[str, dict[int, dict[str, Any]]]:
+    """Right answers of the judge in each evolving slot, by epoch, on the dev part as it was taken."""
+    if not state.anchors or state.judging is None or state.config is None:
+        return {}
+    items = anchor_of(artifacts, state.anchors[0].record).parts["dev"]
+    by_epoch = {item.record.epoch: item.record.slots for item in state.frozen} | {
+        state.judging.number: state.judging.slots
+    }
+    found: dict[str, dict[int, dict[str, Any]]] = {}
+    for slot in evolving(state.config):
+        for number, slots in sorted(by_epoch.items()):
+            record = state.bred[slots[slot]].record
+            right = anchor_accuracy(judge_from(artifacts, record, lambda: state, must=True), items)
+            if right is not None:
+                found.setdefault(slot, {})[number] = right
+    return found
+
+
 def bias_of(judge: Judge, items: Sequence[AnchorItem]) -> BiasReport:
     """Whether a judge accepts machine-written theories more readily, on those settled items that it answers.
 

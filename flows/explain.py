@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,9 +70,7 @@ class Ended:
 def ended_epochs(trace: Trace) -> list[Ended]:
     """All ends of epochs, also those whose verdicts do not count any more: what was said stays on record."""
     validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-    panels = {item.record.number: item.record.epoch for item in trace.records(EpochOpened)}
-    verdicts = {item.digest: item.record for item in trace.records(Verdict)}
-    resolved = [item.record for item in trace.records(VerdictResolved)]
+    quality = quality_by_epoch(trace)
     frozen = {item.record.epoch: item.record for item in trace.records(EpochFrozen)}
     queues = {item.record.epoch: set(item.record.queue) for item in trace.records(EpochRefilled)}
     measured = [item.record for item in trace.records(Measured)]
@@ -80,7 +78,6 @@ def ended_epochs(trace: Trace) -> list[Ended]:
     found = []
     for item in trace.records(EpochCommitted):
         number = item.record.epoch
-        own = [known for known in resolved if verdicts[known.verdict].epoch == panels.get(number)]
         queue = queues.get(number + 1, set())
         gates = tuple(gate for gate in decided if gate.epoch == number)
         erased = {name for seat in item.record.erases for name in (seat, *validity.downstream(seat))}
@@ -93,13 +90,25 @@ def ended_epochs(trace: Trace) -> list[Ended]:
                 n_queued=len(queue),
                 n_rescored=len({m.subject for m in measured if m.epoch == number + 1} & queue),
                 gates=gates,
-                quality=calibration([verdicts[known.verdict].probability for known in own], [k.favoured for k in own])
-                if own
-                else None,
+                quality=quality.get(number),
                 reason="; ".join(gate.reason for gate in gates) or "no challenger was found",
             )
         )
     return found
+
+
+def quality_by_epoch(trace: Trace) -> dict[int, Calibration]:
+    """How good the verdicts of each epoch's panel were, as far as data have settled them."""
+    panels = {item.record.epoch: item.record.number for item in trace.records(EpochOpened)}
+    verdicts = {item.digest: item.record for item in trace.records(Verdict)}
+    settled: dict[int, dict[Digest, tuple[float, bool]]] = defaultdict(dict)
+    for item in trace.records(VerdictResolved):
+        verdict = verdicts[item.record.verdict]
+        settled[panels[verdict.epoch]][item.record.verdict] = (verdict.probability, item.record.favoured)
+    return {
+        number: calibration([given for given, _ in own.values()], [favoured for _, favoured in own.values()])
+        for number, own in sorted(settled.items())
+    }
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from flows.explain import Ended
 from flows.reading import Reading, Shares, mean_ceiling, scattered_option, shortened
+from judges.calibration import Calibration
 from traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -312,6 +313,41 @@ class Figures:
             right.legend()
 
         return self.draw("Challenges to judges, and what was judged again", (7.0, 2.6), plot)
+
+    def judges(
+        self, accuracy: Mapping[str, Mapping[int, Mapping[str, Any]]], quality: Mapping[int, Calibration]
+    ) -> Markup:
+        """Right answers of judges by epoch, and how often came true what panels had said with each probability."""
+
+        def plot(figure: Figure) -> None:
+            left, right = figure.subplots(1, 2)
+            for number, (slot, by_epoch) in enumerate(accuracy.items()):
+                x = np.array(list(by_epoch), dtype=float) + 0.06 * number
+                y, low, high = (np.array([row[name] for row in by_epoch.values()]) for name in ("right", "low", "high"))
+                left.errorbar(x, y, yerr=[y - low, high - y], marker=("o", *MARKERS)[number % 6], color=SERIES[number],
+                              label=slot, markersize=4, elinewidth=0.9)  # fmt: skip
+            epochs = sorted({number for by_epoch in accuracy.values() for number in by_epoch})
+            left.set_xticks(epochs)
+            left.axhline(0.5, color=MUTED, linewidth=0.8)
+            left.set_xlabel("judge epoch")
+            left.set_ylabel("right on settled comparisons")
+            if accuracy:
+                left.legend()
+            right.plot([0, 1], [0, 1], color=MUTED, linewidth=0.8)
+            for place, (number, found) in enumerate(quality.items()):
+                x, y = np.array([(item.probability, item.share) for item in found.curve]).T
+                low, high = np.array([item.interval for item in found.curve]).T
+                right.errorbar(x + 0.01 * place, y, yerr=[y - low, high - y], fmt=("o", *MARKERS)[place % 6],
+                               color=SERIES[place % len(SERIES)], label=f"epoch {number} ({found.n})", markersize=4,
+                               elinewidth=0.9)  # fmt: skip
+            right.set_xlim(-0.03, 1.03)
+            right.set_ylim(-0.03, 1.03)
+            right.set_xlabel("probability that the panel gave")
+            right.set_ylabel("share that the data favoured")
+            if quality:
+                right.legend()
+
+        return self.draw("How right judges were, and how well calibrated", (7.0, 2.8), plot)
 
 
 def _square(figure: Figure, option: str) -> Axes:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field, model_validator
 
+from judges.decision import PAYOFFS, Payoffs
 from judges.gate import CERTIFIED, WORKING, GateSettings, Tier
 from judges.transition import FIRST_CHECKPOINT, RATIO, RESCORE_SHARE
 from language_models.client import Part
@@ -43,6 +45,11 @@ class JudgesConfig(Part):
     """Of the verdicts at an epoch's end to those at the end of the one before."""
     rescore_share: float = Field(RESCORE_SHARE, ge=0, le=1)
     """Share of all verdicts that may be spent on judging again what a displaced judge had judged."""
+    asking: float = Field(PAYOFFS.cost, gt=0)
+    """What it costs to ask people about a successor, where finding a better theory is worth 100: at 50, even odds are
+    just worth asking. Set it by what your people cost; no data can say what a theory is worth to you."""
+    refining: float = Field(PAYOFFS.refine_cost, ge=0)
+    """The same for letting the next search begin from a successor instead."""
     strategies: bool = False
     """Whether the advocate that composes varies its strategy: chosen by what theories of each strategy achieved."""
 
@@ -64,6 +71,11 @@ class JudgesConfig(Part):
     def seated(self) -> bool:
         """Whether judges are made on an anchor set, and take seats that can be lost."""
         return self.panel in ("frozen", "evolving")
+
+    @property
+    def payoffs(self) -> Payoffs:
+        """Of what is done about a successor, before anything is known of refining."""
+        return replace(PAYOFFS, cost=self.asking, refine_cost=self.refining)
 
     @property
     def gate(self) -> GateSettings:

@@ -27,7 +27,8 @@ from experiments.archives import ARCHIVES
 from experiments.record import PairPower
 from experiments.task import Design, Trials
 from flows.config import OWN
-from flows.explain import ended_epochs
+from flows.epoch import accuracy_by_epoch, bias_of, dev_items, present_judges
+from flows.explain import ended_epochs, quality_by_epoch
 from flows.figure import Figures
 from flows.limit import limits
 from flows.reading import (
@@ -43,6 +44,7 @@ from flows.reading import (
 )
 from flows.run import read_state
 from flows.source import hidden_theory
+from judges.errors import GateError
 from judges.judge import Verdict, VerdictResolved
 from theories.prior import Prior
 from theories.score import Estimate, is_tie
@@ -443,6 +445,7 @@ def judging_facts(run: Reading, figures: Figures) -> dict[str, Any]:
     """Decisions about candidates, and how the judges changed."""
     epochs = ended_epochs(run.trace)
     decided = [item.record for item in run.state.decided.values()]
+    quality, accuracy = quality_by_epoch(run.trace), accuracy_by_epoch(run.state, run.trace.artifacts)
     return {
         "decisions": sorted(decided, key=lambda record: record.cycle),
         "panel": run.config.judges.panel,
@@ -451,8 +454,24 @@ def judging_facts(run: Reading, figures: Figures) -> dict[str, Any]:
         "epochs": epochs,
         "gates": [gate for ended in epochs for gate in ended.gates],
         "figure": figures.gates(epochs) if any(ended.gates for ended in epochs) else "",
+        "quality": quality,
+        "judges_figure": figures.judges(accuracy, quality) if quality or accuracy else "",
+        "bias": bias_facts(run),
+        "screened": [item.record for item in run.state.screened],
         "strategies": [item.record for item in run.state.strategies],
     }
+
+
+def bias_facts(run: Reading) -> list[tuple[str, str]]:
+    """What can be said of each judge's preference for machine-written theories, in a sentence."""
+    items = dev_items(run.state, run.trace.artifacts)
+    found = []
+    for name, judge in present_judges(run.state, run.trace.artifacts).items() if items else ():
+        try:
+            found.append((name, bias_of(judge, items).sentence))
+        except GateError as error:
+            found.append((name, str(error)))
+    return found
 
 
 def error_facts(run: Reading, figures: Figures) -> dict[str, Any]:
