@@ -37,6 +37,20 @@ class LessonsRecalled(Record):
     """What speaks against each; empty where nothing does."""
 
 
+class TextsEmbedded(Record):
+    """A model embedded a situation and the lessons that it is compared with."""
+
+    kind: Literal["texts_embedded"] = "texts_embedded"
+    version: Literal[1] = 1
+    model: str
+    """As the study names it."""
+    texts: Digest
+    """Artifact: the texts."""
+    vectors: Digest | None
+    """Artifact: a vector for each; None where the endpoint gave none, so that shared words decide."""
+    reason: str
+
+
 class InquiryMade(Record):
     """The grammar's advocate called tools of the laboratory in the order of a plan."""
 
@@ -79,5 +93,5 @@ class ToolTried(Record):
 
 
 MEMORY_RECORDS: RecordTypes = {
-    kind_of(record): record for record in (LibraryTaken, LessonsRecalled, InquiryMade, ToolTried)
+    kind_of(record): record for record in (LibraryTaken, LessonsRecalled, TextsEmbedded, InquiryMade, ToolTried)
 }

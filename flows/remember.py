@@ -10,17 +10,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.memory_record import LessonsRecalled, LibraryTaken
+import numpy as np
+
+from flows.memory_record import LessonsRecalled, LibraryTaken, TextsEmbedded
 from flows.record import ACTS, RECORD_TYPES, Concluded
+from language_models.embedding import embed
+from language_models.errors import LanguageModelError
 from memory.draft import ToolDraft
 from memory.errors import LibraryCorruptError
 from memory.item import Fact
 from memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from memory.plan import Plan
-from memory.recall import Lexical, Nothing, Recall, Recalled, Situation
+from memory.recall import Embedded, Lexical, Nothing, Recall, Recalled, Situation, texts_compared
 from memory.retirement import Standing
 from memory.tools import TOOLS
 from theories.advocate import Start
@@ -265,32 +270,68 @@ def mechanisms_in(text: str) -> dict[str, tuple[str, ...]]:
     return {slot: tuple(names) for slot, names in found.items()}
 
 
+@dataclass(frozen=True)
 class Advice:
     """What memory says to whoever revises."""
 
-    def __init__(self, run: Run, cycle: int, diagnosis: Diagnosis) -> None:
-        """Recall pitfalls like this diagnosis, and what led before."""
-        self.warnings: tuple[str, ...] = ()
-        self.starts: tuple[Start, ...] = ()
-        self.remedies: tuple[str, ...] = ()
-        self.inputs: list[Digest] = []
-        if run.config.memory.arm == "none":
-            return
-        library = library_in(run)
-        pitfalls = library.recall(run.config.domain, diagnosis.location)
-        self.warnings = tuple(item.mistake.split("; ")[-1] for item in pitfalls)
-        names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
-        failed = f"{diagnosis.location}; {LED}"
-        situation = Situation(domain=run.config.domain, stage="revise", rivals=names, failed=failed)
-        back = recall_in(run, "fact").recall(situation, 3 * MOST_STARTS)
-        note = note_recalled(run, cycle, situation, back)
-        self.inputs = [*cited(run), *([note.digest] if note else [])]
-        entries = dict(library.entries)
-        facts = [item for lesson in back.lessons if isinstance(item := entries[lesson.lesson], Fact)]
-        facts = [item for item in facts if item.subject.startswith(LED)]
-        leader = run.theory(diagnosis.leader).composition or {}
-        self.starts = starts_of(facts, run, {composition_of(leader, {}).key} if leader else set())
-        self.remedies = remedies_of(facts, leader)
+    warnings: tuple[str, ...] = ()
+    """Changes that failed in situations like this one."""
+    starts: tuple[Start, ...] = ()
+    """Compositions that led before."""
+    remedies: tuple[str, ...] = ()
+    """Mechanisms that these have in common."""
+    inputs: tuple[Digest, ...] = ()
+    """Records behind it."""
+
+
+async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> Advice:
+    """Recall pitfalls like this diagnosis, and what led before."""
+    if run.config.memory.arm == "none":
+        return Advice()
+    library = library_in(run)
+    pitfalls = library.recall(run.config.domain, diagnosis.location)
+    names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
+    failed = f"{diagnosis.location}; {LED}"
+    situation = Situation(domain=run.config.domain, stage="revise", rivals=names, failed=failed)
+    back = await recall_as_configured(run, cycle, situation, ("fact",), 3 * MOST_STARTS)
+    note = note_recalled(run, cycle, situation, back)
+    entries = dict(library.entries)
+    facts = [item for lesson in back.lessons if isinstance(item := entries[lesson.lesson], Fact)]
+    facts = [item for item in facts if item.subject.startswith(LED)]
+    leader = run.theory(diagnosis.leader).composition or {}
+    return Advice(
+        warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
+        starts=starts_of(facts, run, {composition_of(leader, {}).key} if leader else set()),
+        remedies=remedies_of(facts, leader),
+        inputs=(*cited(run), *([note.digest] if note else [])),
+    )
+
+
+async def recall_as_configured(
+    run: Run, cycle: int, situation: Situation, kinds: tuple[str, ...], most: int
+) -> Recalled:
+    """By embeddings where the study names a model for them and it answers, else by shared words."""
+    library, valid, model = library_in(run), validity_in(run), run.config.memory.embeddings
+    lexical = Lexical(library, valid, kinds)
+    texts = texts_compared(library, situation, kinds)
+    if not model or len(texts) < 2:
+        return lexical.recall(situation, most)
+
+    def work(context: StepContext) -> TextsEmbedded:
+        vectors, reason = None, ""
+        try:
+            vectors = context.artifacts.put_json(embed(run.config.models[model], texts).tolist())
+        except LanguageModelError as error:
+            reason = str(error)
+        return TextsEmbedded(model=model, texts=context.artifacts.put_json(list(texts)), vectors=vectors, reason=reason)
+
+    position = {"cycle": cycle, "stage": situation.stage}
+    done = await run.step("embed", work, returns=TextsEmbedded, inputs=cited(run), position=position)
+    if done.record.vectors is None:
+        run.progress.note(done.record.reason)
+        return lexical.recall(situation, most)
+    vectors = np.array(run.trace.artifacts.get_json(done.record.vectors), dtype=np.float64)
+    return Embedded(library, lambda texts: vectors, valid, kinds).recall(situation, most)
 
 
 def led(run: Run, concluded: Recorded[Concluded]) -> Recorded[Fact] | None:

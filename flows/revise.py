@@ -11,7 +11,7 @@ from flows.decide import refined
 from flows.engine import task
 from flows.epoch import lasting
 from flows.memory_record import InquiryMade
-from flows.remember import Advice
+from flows.remember import advise
 from flows.run import Run
 from flows.strategy import choose_strategy, preferring
 from judges.record import StrategyChosen
@@ -50,7 +50,7 @@ async def revise(
     """
     settings = run.config.theories
     run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
-    advice = Advice(run, cycle, diagnosis.record)
+    advice = await advise(run, cycle, diagnosis.record)
     remedies = (*diagnosis.record.remedies, *(examined.record.remedies if examined else ()), *advice.remedies)
     strategy = await choose_strategy(run, cycle)
     brief = Brief(

@@ -134,10 +134,15 @@ class Embedded:
         found = _eligible(self.library, situation, self.kinds)
         if not found:
             return Recalled(lessons=())
-        vectors = np.asarray(self.embed([situation.text, *(key_of(item) for _, item in found)]), dtype=np.float64)
+        vectors = np.asarray(self.embed(texts_compared(self.library, situation, self.kinds)), dtype=np.float64)
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         cosine = vectors[1:] @ vectors[0]
         return _ranked(self.library, self.valid, found, [float(c) if c >= NEAR else 0.0 for c in cosine], most)
+
+
+def texts_compared(library: Library, situation: Situation, kinds: Sequence[str] = ()) -> tuple[str, ...]:
+    """What is embedded: the situation, then the key of each lesson that could come back."""
+    return (situation.text, *(key_of(item) for _, item in _eligible(library, situation, kinds)))
 
 
 def recall(memory: Recall, arguments: RecallArguments) -> Recalled:

@@ -22,7 +22,7 @@ from experiments.record import (
     TrialsCollected,
 )
 from flows.config import parse_study
-from flows.memory_record import InquiryMade, LessonsRecalled, LibraryTaken, ToolTried
+from flows.memory_record import InquiryMade, LessonsRecalled, LibraryTaken, TextsEmbedded, ToolTried
 from flows.record import (
     RECORD_TYPES,
     CampaignStarted,
@@ -240,7 +240,7 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, RoleAnswered, CaseRead, ClaimAudited,
-    SuccessorsProposed, BudgetRaised, ToolTried,
+    SuccessorsProposed, BudgetRaised, ToolTried, TextsEmbedded,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
