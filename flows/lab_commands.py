@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -32,8 +31,8 @@ def up(
 ) -> None:
     """Start everything, print where it is, and stop everything with Ctrl-C. In Python: `flows.lab.up(runs, ...)`."""
     from flows.lab import up as start
+    from flows.logs import speaker
 
-    console = Console(soft_wrap=True)
     start(
         runs,
         studies=studies,
@@ -43,7 +42,7 @@ def up(
         view_port=view_port,
         metrics_port=metrics_port,
         limit=limit,
-        say=lambda text: console.print(f"{datetime.now(UTC):%H:%M:%S} {escape(text)}", highlight=False),
+        say=speaker(),
     )
 
 
