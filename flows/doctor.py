@@ -31,7 +31,7 @@ from traces.errors import TraceError
 from traces.journal import Journal
 from traces.step import JOURNAL_FILE
 
-PORTS = {"Prefect": 4200, "participant page": 8000, "observatory": 8001, "metrics": 8002}
+PORTS = {"Prefect": 4200, "participant page": 8000, "observatory": 8100, "metrics": 8002}
 BUILT_UTC = datetime(2026, 1, 1, tzinfo=UTC)
 """A clock that shows an earlier time is wrong."""
 MOST_SKEW_S = 5.0

@@ -25,7 +25,7 @@ def up(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Of Prefect; 0 for any.", min=0, max=65535)] = 4200,
     page_port: Annotated[int, typer.Option(help="Of the first participant page.", min=0, max=65535)] = 8000,
-    view_port: Annotated[int, typer.Option(help="Of the observatory.", min=0, max=65535)] = 8001,
+    view_port: Annotated[int, typer.Option(help="Of the observatory.", min=0, max=65535)] = 8100,
     metrics_port: Annotated[int, typer.Option(help="Of the metrics; 0 for any.", min=0, max=65535)] = 8002,
     limit: Annotated[int, typer.Option(help="Passes that run at the same time.", min=1)] = 2,
 ) -> None:
