@@ -22,11 +22,8 @@ from flows.errors import FlowError, StudyError
 from flows.model_config import ROLES
 from flows.record import RECORD_TYPES
 from flows.role_shapes import role_shapes
-from flows.roles import outcomes_of
 from flows.run import has_run, read_state
 from flows.start import resume_run, run_study
-from flows.state import RunState
-from judges.judge import Verdict, VerdictResolved
 from judges.rubrics.language_model import NAME, PairRead
 from language_models.ledger import Budget, spending_of
 from language_models.record import LanguageModelCalled
@@ -46,7 +43,7 @@ from theories.roles.record import (
 from traces.fold import canonical_digest
 from traces.journal import INTENT
 from traces.record import Record
-from traces.step import Recorded, Trace
+from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import FOUND, HIDDEN, good, recorded
@@ -399,10 +396,11 @@ def test_a_study_may_go_on_without_models_when_the_budget_or_the_server_is_gone(
         (
             {
                 "models": {"a": {"client": "scripted"}, "b": {"client": "scripted", "price": {"output": 1.0}}},
-                "roles": {"reviser": ["a", "b"]},
+                "roles": {"arbiter": ["a", "b"]},
             },
-            "some of these have no price",
+            r"roles.arbiter: .* some of these have no price",
         ),
+        ({"models": {"a": {"client": "scripted"}}, "roles": {"auditor": ["a", "a"]}}, "a model is named twice"),
     ],
 )
 def test_what_a_study_cannot_say_of_models_is_refused_with_the_key(changes: dict[str, Any], message: str) -> None:
@@ -443,49 +441,3 @@ def test_a_server_that_is_not_there_is_found_out_before_anything_else(tmp_path: 
     state, trace = read_state(tmp_path / "nowhere")
     trace.close()
     assert not state.theories
-
-
-def test_models_are_credited_with_what_new_data_say_of_their_theories_and_with_refusals() -> None:
-    def tried(lens: str, model: str, fitted: str | None, record: str) -> Recorded[SuccessorTried]:
-        value = SuccessorTried(
-            cycle=1,
-            lens=lens,
-            attempt=0,
-            model=model,
-            model_version="9" * 64,
-            calls=("8" * 64, "7" * 64),
-            outcome="submitted" if fitted else "refused",
-            reason="",
-            name="x",
-            source="6" * 64,
-            fitted=fitted,
-            parents=(),
-            change="",
-            criterion=None,
-            error=None,
-        )
-        return Recorded(value, record)
-
-    def settled(theory: str, favoured: bool, record: str) -> RunState:
-        verdict = Verdict(epoch="1" * 64, candidate=theory, incumbent="2" * 64, cycle=1, probability=0.6, opinions={})
-        found = VerdictResolved(verdict=record, experiment="2.1", favoured=favoured, log_score=-0.5)
-        return RunState(verdicts={record: Recorded(verdict, record)}, resolved={record: Recorded(found, record[::-1])})
-
-    won, lost = settled("a" * 64, True, "c" * 63 + "1"), settled("b" * 64, False, "d" * 63 + "1")
-    state = RunState(
-        verdicts={**won.verdicts, **lost.verdicts},
-        resolved={**won.resolved, **lost.resolved},
-        tried=(
-            tried("leap", "large", "a" * 64, "e1" * 32),
-            tried("residual", "large", "b" * 64, "e2" * 32),
-            tried("simplify", "small", "f" * 64, "e3" * 32),  # nothing is known of it yet
-            tried("mechanism", "small", None, "e4" * 32),
-        ),
-    )
-    found = list(outcomes_of(state, lambda model, calls: 10.0 * len(calls) if model == "large" else 1.0))
-    assert [(item.model, item.improved, item.cost) for item in found] == [
-        ("large", True, 20.0),
-        ("large", False, 20.0),
-        ("small", False, 1.0),
-    ]
-    assert [item.record for item in found] == ["1" + "c" * 63, "1" + "d" * 63, "e4" * 32]
