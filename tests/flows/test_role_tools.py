@@ -30,7 +30,7 @@ from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from answering import HIDDEN, good, task_of
+from answering import HIDDEN, Speaker, good, task_of
 from small import small_study, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,21 +91,9 @@ def form(folder: Path) -> str:
         return canonical_digest(trace.journal.events())
 
 
-class Speaker:
-    """What the server answers with; can be changed while it runs."""
-
-    def __init__(self) -> None:
-        self.answer: Any = looking
-        self.n_asked = 0
-
-    def __call__(self, body: Mapping[str, Any], rng: np.random.Generator) -> Any:
-        self.n_asked += 1
-        return self.answer(body, rng)
-
-
 @pytest.fixture(scope="module")
 def speaker() -> Speaker:
-    return Speaker()
+    return Speaker(looking)
 
 
 @pytest.fixture(scope="module")

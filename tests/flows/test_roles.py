@@ -46,7 +46,7 @@ from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from answering import FOUND, HIDDEN, good, recorded
+from answering import FOUND, HIDDEN, Speaker, good, recorded
 from small import small_study, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,10 +96,15 @@ def told() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, told: list[str]) -> Iterator[tuple[Path, Any]]:
+def speaker(told: list[str]) -> Speaker:
+    return Speaker(recorded(good, told))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, speaker: Speaker) -> Iterator[tuple[Path, Any]]:
     """A campaign with a good model in every role, and its server."""
     folder = tmp_path_factory.mktemp("runs") / "good"
-    with running(LARGE, recorded(good, told)) as served:
+    with running(LARGE, speaker) as served:
         run_study(study(served), folder, n_workers=1)
         yield folder, served
 
@@ -228,9 +233,10 @@ def test_resuming_a_finished_campaign_asks_nobody(finished: tuple[Path, Any], to
 
 @pytest.mark.long
 def test_a_campaign_killed_in_the_middle_of_calls_ends_as_if_nothing_had_happened(
-    finished: tuple[Path, Any], tmp_path: Path
+    finished: tuple[Path, Any], speaker: Speaker, tmp_path: Path
 ) -> None:
-    reached, go_on = threading.Event(), threading.Event()
+    whole, served = finished
+    reached, go_on, before = threading.Event(), threading.Event(), speaker.answer
 
     def hanging(body: Mapping[str, Any], rng: np.random.Generator) -> str:
         if "You write a successor" in body["messages"][0]["content"] and not go_on.is_set():
@@ -238,24 +244,26 @@ def test_a_campaign_killed_in_the_middle_of_calls_ends_as_if_nothing_had_happene
             go_on.wait(60)
         return good(body, rng)
 
-    with running(LARGE, hanging) as served:
-        wanted = study(served)
-        changes = settings({"writer": {"base_url": served.base_url, "model": served.model}}, EVERYBODY)
-        file = write_study(tmp_path, **changes)
-        command = [sys.executable, "-m", "flows.main", "run", str(file), "--runs", str(tmp_path), "--name", "killed"]
-        process = subprocess.Popen(
-            [*command, "--engine", "none", "--workers", "1"],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    changes = settings({"writer": {"base_url": served.base_url, "model": served.model}}, EVERYBODY)
+    file = write_study(tmp_path, **changes)
+    speaker.answer = hanging
+    command = [sys.executable, "-m", "flows.main", "run", str(file), "--runs", str(tmp_path), "--name", "killed"]
+    process = subprocess.Popen(
+        [*command, "--engine", "none", "--workers", "1"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
         assert reached.wait(200)
         process.kill()
         process.wait()
         go_on.set()
         resume_run(tmp_path / "killed", n_workers=1)
-        run_study(wanted, tmp_path / "whole", n_workers=1)
-    assert form(tmp_path / "killed") == form(tmp_path / "whole")
+    finally:
+        process.kill()
+        speaker.answer = before
+    assert form(tmp_path / "killed") == form(whole)
     assert audit(tmp_path / "killed", n_workers=1).passed
 
 
