@@ -178,6 +178,12 @@ def _became(run: Reading) -> dict[Digest, list[tuple[bool, str]]]:
         found[trials.answer].append((trials.passed, words))
     for pair in state.readings.values():
         levels = ", ".join(f"{name} {level:+d}" for name, level in pair.record.levels.items())
-        for digest in pair.record.answers[:1]:
-            found[digest].append((not pair.record.contradicted, f"all {len(pair.record.answers)} readings: {levels}"))
+        read = [
+            digest
+            for digest, item in state.answered.items()
+            if item.record.cycle == pair.record.cycle and item.record.subject.startswith(pair.record.candidate)
+        ]
+        for digest in read[:1]:
+            words = f"all {pair.record.n_readings} readings of the pair: {levels}"
+            found[digest].append((not pair.record.contradicted, words))
     return found
