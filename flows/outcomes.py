@@ -62,7 +62,8 @@ def outcomes_of(state: RunState, spent: Spent) -> Iterator[Validated]:
         if (improved := _led_to_improvement(case.record, state, settled)) is not None:
             yield credit(case.record.answer, improved, case.digest)
     for proposed in state.trials_proposed:
-        yield credit(proposed.record.answer, proposed.record.passed, proposed.digest)
+        if proposed.record.answer is not None:
+            yield credit(proposed.record.answer, proposed.record.passed, proposed.digest)
     for audited in state.audited:
         yield credit(audited.record.answer, bool(audited.record.held or audited.record.contradicted), audited.digest)
 

@@ -137,7 +137,7 @@ def _shown(value: Any) -> str:
 
 def _looked(run: Reading) -> dict[Digest, Investigated]:
     """By the first call of a conversation with tools."""
-    return {item.record.calls[0]: item.record for item in run.trace.records(Investigated) if item.record.calls}
+    return {item.record.calls[0]: item.record for item in run.state.investigated if item.record.calls}
 
 
 def _tools(run: Reading, results: Iterable[Digest]) -> Iterator[str]:
@@ -175,7 +175,8 @@ def _became(run: Reading) -> dict[Digest, list[tuple[bool, str]]]:
     for proposed in state.trials_proposed:
         trials = proposed.record
         words = f"{trials.n_trials} trials " + ("can be asked" if trials.passed else f"refused: {trials.reason}")
-        found[trials.answer].append((trials.passed, words))
+        if trials.answer is not None:
+            found[trials.answer].append((trials.passed, words))
     for pair in state.readings.values():
         levels = ", ".join(f"{name} {level:+d}" for name, level in pair.record.levels.items())
         read = [

@@ -180,8 +180,8 @@ class TrialsProposed(Record):
     version: Literal[1] = 1
     cycle: int
     number: int
-    answer: Digest
-    """Record of the advocate's answer."""
+    answer: Digest | None = None
+    """Record of the advocate's answer; None where no language model proposed them."""
     theory: Digest
     """Of the advocate."""
     rival: Digest
