@@ -13,6 +13,7 @@ import logging
 import re
 import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
@@ -30,28 +31,35 @@ from prefect.artifacts import (
     create_markdown_artifact,
 )
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy, State
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy, State, StateType
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events import DeploymentEventTrigger
 from prefect.exceptions import ObjectNotFound
 from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, RRule
 from prefect.schedules import Schedule as PrefectSchedule
-from prefect.states import Completed, Failed
+from prefect.states import Completed, Crashed, Failed
 from prefect.types.entrypoint import EntrypointType
 from pydantic import Field
 
 from flows.carry import Pass, carry, with_retries
 from flows.progress import LeaderRow, SilentProgress
 from flows.schedule import SCHEDULES_FILE, Schedule, load_schedules, overdue, schedule_of
-from flows.wake import ARRIVED, Look, Watcher, resource_of
+from flows.wake import ARRIVED, Look, Watcher, announce, is_written, resource_of, take_dropped
 
 RunName = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,90}$", description="Name of the run, a folder in the runs folder."),
 ]
-LAPSE_S = 900.0
-"""A pass whose scheduled time is longer past than this still runs once; the others of that time are left out."""
+_STEADY_S = 900.0
+"""A server that is lost after so long is tried again as soon as one that is lost for the first time."""
 
 
 @prefect.flow(
@@ -283,20 +291,30 @@ class Served:
     def __init__(
         self,
         runs: Path,
-        runner: Runner,
         *,
         by_event: bool,
         say: Callable[[str], None],
         others: Mapping[str, Schedule] | None = None,
     ) -> None:
-        self.runs, self.runner, self.by_event, self.say = runs, runner, by_event, say
+        self.runs, self.by_event, self.say = runs, by_event, say
+        self.runner: Runner | None = None
         self.others = dict(others or {})
         self.known: dict[str, Schedule] = {}
         self._ids: dict[str, Any] = {}
         self._changed = -1.0
 
+    async def begin(self, runner: Runner) -> None:
+        """Register everything with a runner that is about to start."""
+        self.runner, self.known, self._changed = runner, {}, -1.0
+        try:
+            await self.reconcile()
+        except BaseException:
+            self.runner = None
+            raise
+
     async def reconcile(self) -> None:
         """Make the deployments what the file of schedules says, if it changed."""
+        assert self.runner is not None
         path = self.runs / SCHEDULES_FILE
         changed = path.stat().st_mtime if path.exists() else 0.0
         if changed == self._changed:
@@ -310,6 +328,7 @@ class Served:
                 self._ids[name] = await self.runner.aadd_deployment(made)
                 self.known[name] = schedule
                 self.say(f"{name}: {schedule.words}")
+                await self._bury(name)
                 await self._catch_up(schedule)
 
     async def _remove(self, name: str) -> None:
@@ -318,6 +337,22 @@ class Served:
             with contextlib.suppress(ObjectNotFound):
                 await client.delete_deployment(self._ids.pop(name))
         self.say(f"{name}: no longer scheduled")
+
+    async def _bury(self, name: str) -> None:
+        """Say of flow runs that go on by Prefect's books only that they crashed, so that they hold up no other."""
+        async with get_client() as client:
+            found = await client.read_flow_runs(
+                deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[self._ids[name]])),
+                flow_run_filter=FlowRunFilter(
+                    state=FlowRunFilterState(
+                        type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING])
+                    )
+                ),
+            )
+            for flow_run in found:
+                run = str(flow_run.parameters.get("run", name))
+                if not is_written(self.runs / run):
+                    await client.set_flow_run_state(flow_run.id, Crashed(message="nobody carries it any more"))
 
     async def _catch_up(self, schedule: Schedule) -> None:
         """Start the one pass whose time came while nobody served."""
@@ -365,48 +400,82 @@ async def serve_schedules(
         ready: Called when everything is served.
         query_s: Seconds between two looks at what is due.
     """
+    served = Served(runs, by_event=by_event, say=say, others=others)
+    stopped = asyncio.Event()
+    watching = asyncio.create_task(_watch(served, query_s))
+    n_failures = 0
+    try:
+        while not stopped.is_set():
+            began = time.monotonic()
+            problem = await _serve_once(served, stopped, limit, query_s, ready)
+            if problem is None:
+                return
+            n_failures = 1 if time.monotonic() - began > _STEADY_S else n_failures + 1
+            pause = min(query_s * 2**n_failures, 60.0)
+            say(f"Prefect's server is lost ({problem}); trying again in {pause:.0f} s. What was recorded is safe")
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(stopped.wait(), pause)
+    finally:
+        watching.cancel()
+
+
+async def _serve_once(
+    served: Served, stopped: asyncio.Event, limit: int, query_s: float, ready: Callable[[], None]
+) -> str | None:
+    """Serve until asked to stop (None), or until the server is lost (why)."""
+    loop = asyncio.get_running_loop()
     runner = Runner(name="lakatos", limit=limit, pause_on_shutdown=False, query_seconds=query_s)
-    served = Served(runs, runner, by_event=by_event, say=say, others=others)
-    pending: list[Look] = []
-    watcher = Watcher(runs, pending.append, accepts=served.accepts)
-    await served.reconcile()
-
-    async def watch() -> None:
-        from flows.wake import announce, take_dropped
-
-        sizes: dict[Path, int] = {}
-        ready()
-        while True:
-            try:
-                await served.reconcile()
-                await asyncio.to_thread(take_dropped, runs, sizes, say)
-                await asyncio.to_thread(watcher.tick)
-                for found in pending:
-                    say(f"{found.folder.name}: {found.reason}")
-                    if by_event and found.folder.name in served.known:
-                        await asyncio.to_thread(announce, found)
-                    else:
-                        await served.start(found.folder.name, found.reason, found.signature)
-                pending.clear()
-            except Exception as error:  # the next round tries again, and a schedule of time goes on without
-                say(f"watching: {type(error).__name__}: {error}")
-            await asyncio.sleep(query_s)
-
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    serving = asyncio.create_task(runner.start())
-    watching = asyncio.create_task(watch())
-    ending = asyncio.create_task(stopped.wait())
+    try:
+        await served.begin(runner)
+    except Exception as error:
+        return _in_one_line(error)
+    serving, ending = asyncio.create_task(runner.start()), asyncio.create_task(stopped.wait())
     while not runner.started and not serving.done():
         await asyncio.sleep(0.05)
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(RuntimeError, ValueError):  # not in the main thread
             loop.add_signal_handler(number, stopped.set)
+    ready()
     await asyncio.wait([serving, ending], return_when=asyncio.FIRST_COMPLETED)
-    watching.cancel()
+    served.runner = None
     ending.cancel()
-    if not serving.done():
+    if stopped.is_set() and not serving.done():
         logging.getLogger("prefect").setLevel(logging.CRITICAL)
         with contextlib.suppress(Exception):
             await asyncio.wait_for(runner.astop(), 20)
-    with contextlib.suppress(Exception, asyncio.CancelledError):
+    try:
         await serving
+    except (Exception, asyncio.CancelledError) as error:
+        return None if stopped.is_set() else _in_one_line(error)
+    return None if stopped.is_set() else "its runner ended"
+
+
+def _in_one_line(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+async def _watch(served: Served, query_s: float) -> None:
+    """Follow the schedules and start passes for what arrived, whether or not the server answers just now."""
+    pending: list[tuple[Look, int]] = []
+    watcher = Watcher(served.runs, lambda found: pending.append((found, watcher.tries(found.folder))))
+    watcher.accepts = served.accepts
+    sizes: dict[Path, int] = {}
+    while True:
+        await asyncio.sleep(query_s)
+        try:
+            await asyncio.to_thread(take_dropped, served.runs, sizes, served.say)
+            if served.runner is None:
+                continue
+            await served.reconcile()
+            await asyncio.to_thread(watcher.tick)
+            while pending:
+                found, attempt = pending.pop()
+                served.say(f"{found.folder.name}: {found.reason}")
+                if served.by_event and found.folder.name in served.known:
+                    await asyncio.to_thread(announce, found, attempt)
+                else:
+                    await served.start(found.folder.name, found.reason, f"{found.signature}:{attempt}")
+        except Exception as error:  # the next round tries again, and schedules of time go on without
+            served.say(f"watching: {_in_one_line(error)}")

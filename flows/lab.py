@@ -267,7 +267,7 @@ def up(
     host: str = "127.0.0.1",
     port: int = 4200,
     page_port: int = 8000,
-    view_port: int = 8001,
+    view_port: int = 8100,
     metrics_port: int = 8002,
     limit: int = 2,
     say: Callable[[str], None] = print,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -26,14 +25,14 @@ def up(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Of Prefect; 0 for any.", min=0, max=65535)] = 4200,
     page_port: Annotated[int, typer.Option(help="Of the first participant page.", min=0, max=65535)] = 8000,
-    view_port: Annotated[int, typer.Option(help="Of the observatory.", min=0, max=65535)] = 8001,
+    view_port: Annotated[int, typer.Option(help="Of the observatory.", min=0, max=65535)] = 8100,
     metrics_port: Annotated[int, typer.Option(help="Of the metrics; 0 for any.", min=0, max=65535)] = 8002,
     limit: Annotated[int, typer.Option(help="Passes that run at the same time.", min=1)] = 2,
 ) -> None:
     """Start everything, print where it is, and stop everything with Ctrl-C. In Python: `flows.lab.up(runs, ...)`."""
     from flows.lab import up as start
+    from flows.logs import speaker
 
-    console = Console(soft_wrap=True)
     start(
         runs,
         studies=studies,
@@ -43,7 +42,7 @@ def up(
         view_port=view_port,
         metrics_port=metrics_port,
         limit=limit,
-        say=lambda text: console.print(f"{datetime.now(UTC):%H:%M:%S} {escape(text)}", highlight=False),
+        say=speaker(),
     )
 
 

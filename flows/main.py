@@ -23,7 +23,7 @@ from flows.backup_commands import backup_command, metrics_command, restore_comma
 from flows.carry import tether  # noqa: E402
 from flows.data_commands import app as data_app  # noqa: E402
 from flows.designing import design_command  # noqa: E402
-from flows.engine import EngineName  # noqa: E402
+from flows.engine import EngineName, cool_down, warm_up  # noqa: E402
 from flows.judges_commands import app as judges_app  # noqa: E402
 from flows.lab_commands import app as lab_app  # noqa: E402
 from flows.memory_commands import memory_app, tools_app  # noqa: E402
@@ -138,15 +138,19 @@ def resume(
         Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(WAITING if found.ended == "waiting" else 0)
 
-    from flows.progress import choose_progress
-    from flows.start import resume_run
+    warm_up(engine)  # while the laboratory is loaded and the journal is read
+    try:
+        from flows.logs import progress
+        from flows.start import resume_run
 
-    _carry(
-        folder,
-        lambda: resume_run(
-            folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers, enough=enough
-        ),
-    )
+        _carry(
+            folder,
+            lambda: resume_run(
+                folder, data=data, engine=engine, progress=progress(run=folder.name), n_workers=workers, enough=enough
+            ),
+        )
+    finally:
+        cool_down()
 
 
 @app.command()
@@ -271,32 +275,43 @@ def theories(
 
 
 @app.command()
-def doctor() -> None:
-    """What this machine offers: versions, sandbox layers, optional programs."""
+def doctor(
+    runs: RunsFolder = Path("runs"),
+    model_server: Annotated[str, typer.Option(help="Address of a server of language models, with /v1.")] = "",
+) -> None:
+    """What this machine offers: versions, sandbox layers, programs, database, ports, servers, disk and clock.
+
+    Exit status 1 if something is wrong. In Python: `flows.doctor.examine(runs)`.
+    """
     from flows.doctor import examine
 
     console = Console()
-    for line in examine():
+    found = examine(runs, model_server=model_server)
+    for line in found:
         mark = {"ok": "[green]ok[/green]     ", "missing": "[yellow]missing[/yellow]", "wrong": "[red]wrong[/red]  "}
         console.print(f"{mark[line.state]}  {escape(line.name)}: {escape(line.detail)}", soft_wrap=True)
+    if any(line.state == "wrong" for line in found):
+        raise typer.Exit(1)
 
 
 def _run_study(
     study: Path, data: Path | None, engine: EngineName, runs: Path, name: str | None, seed: int | None, workers: int
 ) -> None:
-    from flows.config import load_study, parse_study
-    from flows.places import new_folder
-    from flows.progress import choose_progress
-    from flows.start import run_study
+    warm_up(engine)  # while the laboratory is loaded and the study is read
+    try:
+        from flows.config import load_study, parse_study
+        from flows.logs import progress
+        from flows.places import new_folder
+        from flows.start import run_study
 
-    config = load_study(study)
-    if seed is not None:
-        config = parse_study(config.model_dump(mode="json") | {"seed": seed}, f"{study} with --seed {seed}")
-    folder = new_folder(runs, name or config.name, numbered=name is None)
-    _carry(
-        folder,
-        lambda: run_study(config, folder, data=data, engine=engine, progress=choose_progress(), n_workers=workers),
-    )
+        config = load_study(study)
+        if seed is not None:
+            config = parse_study(config.model_dump(mode="json") | {"seed": seed}, f"{study} with --seed {seed}")
+        folder = new_folder(runs, name or config.name, numbered=name is None)
+        shown = progress(run=folder.name)
+        _carry(folder, lambda: run_study(config, folder, data=data, engine=engine, progress=shown, n_workers=workers))
+    finally:
+        cool_down()
 
 
 def _carry(folder: Path, work: Any) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from language_models.client import Part, Sampling
 from language_models.clients import CLIENTS
@@ -19,20 +19,31 @@ ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge")
 MOST_RULES = 8
 
 
-class RolesConfig(Part):
-    """Which model takes which role; a role without one is left to the laboratory's own search, or left out."""
+def _one_or_several(value: Any) -> Any:
+    return ((value,) if value else ()) if isinstance(value, str) else value
 
-    arbiter: str = ""
+
+Models = Annotated[tuple[str, ...], BeforeValidator(_one_or_several, json_schema_input_type=str | tuple[str, ...])]
+"""One model of a study by its name, or several."""
+
+
+class RolesConfig(Part):
+    """Which model takes which role; a role without one is left to the laboratory's own search, or left out.
+
+    With several models a bandit chooses for each question, by what came of their answers for their cost.
+    """
+
+    arbiter: Models = ()
     """Reads the case file of the theory that lost and says what is wrong, citing records."""
-    reviser: tuple[str, ...] = ()
-    """Writes successors, one under each lens. With several models a bandit chooses, by validated improvement per
-    cost."""
-    advocate: str = ""
+    reviser: Models = ()
+    """Writes successors, one under each lens."""
+    advocate: Models = ()
     """Makes the strongest case for the losing theory, and proposes trials on which its own theory should win."""
-    auditor: str = ""
+    auditor: Models = ()
     """Reads the claims of new theories without their code and says what they predict, which is tried on the code."""
     judge: str = ""
-    """Is one more member of the panel of judges."""
+    """Is one more member of the panel of judges; one model, since whether another takes its seat is for the gate to
+    say."""
     lenses: tuple[str, ...] = tuple(LENSES)
     """Under which successors are written."""
     successors: int = Field(3, ge=0, le=20)
@@ -54,11 +65,6 @@ class RolesConfig(Part):
     rules: tuple[str, ...] = ()
     """Rules of the study, pinned to every request beside the laboratory's own; a plain paragraph each."""
 
-    @field_validator("reviser", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: Any) -> Any:
-        return ((value,) if value else ()) if isinstance(value, str) else value
-
     @field_validator("lenses", "tools")
     @classmethod
     def _names_exist(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
@@ -72,6 +78,13 @@ class RolesConfig(Part):
                 )
         if len(set(names)) < len(names):
             raise ValueError(f"a {what} is named twice")
+        return names
+
+    @field_validator("arbiter", "reviser", "advocate", "auditor")
+    @classmethod
+    def _each_model_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError("a model is named twice")
         return names
 
     @field_validator("rules")
@@ -89,7 +102,7 @@ class RolesConfig(Part):
 
     def models_of(self, role: str) -> tuple[str, ...]:
         """Names of the models that may take a role; none where the study gives it to nobody."""
-        named = getattr(self, role)
+        named: tuple[str, ...] | str = getattr(self, role)
         return named if isinstance(named, tuple) else (named,) if named else ()
 
     @property
@@ -132,12 +145,13 @@ def check_models(models: dict[str, ModelSettings], roles: RolesConfig, budget: B
             raise ValueError(f"roles.{role}: no model {model!r} is described under [models.{model}]{known}")
     if budget.participants is not None:
         raise ValueError("budget.participants: people are planned in `design` and `stop`, not here; remove it")
-    several = [models[name].price for name in roles.reviser]
-    if len(several) > 1 and 0 < sum(bool(price.input or price.output) for price in several) < len(several):
-        raise ValueError(
-            "roles.reviser: models are compared by improvement per cost, and some of these have no price; "
-            "give each one under [models.NAME.price], local ones what their machine costs"
-        )
+    for role in ROLES:
+        prices = [bool(models[name].price.input or models[name].price.output) for name in roles.models_of(role)]
+        if any(prices) and not all(prices):
+            raise ValueError(
+                f"roles.{role}: models are compared by improvement per cost, and some of these have no price; "
+                "give each one under [models.NAME.price], local ones what their machine costs"
+            )
 
 
 __all__ = ["Budget", "ModelSettings", "RolesConfig", "check_models", "with_names"]

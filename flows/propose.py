@@ -167,6 +167,7 @@ def _believed(run: Run, cycle: int, case: Case, heard: Heard[CaseReading] | Hear
     return run.record(
         CaseRead(
             cycle=cycle,
+            answer=heard.answered.digest,
             task=heard.question.prompt.name,
             theory=case.loser,
             statements=tuple(checked(item, heard.rules, records) for item in said),
@@ -286,9 +287,8 @@ def _tried_record(
         cycle=cycle,
         lens=heard.question.subject,
         attempt=attempt,
+        answer=heard.answered.digest,
         model=answered.model,
-        model_version=heard.version,
-        calls=answered.calls,
         outcome=found.outcome,
         reason=found.reason,
         name=found.name,
@@ -377,6 +377,7 @@ async def _audit_one(
             (held if found.held else contradicted).append(found.sentence)
         return ClaimAudited(
             cycle=cycle,
+            answer=heard.answered.digest,
             theory=fitted,
             held=tuple(held),
             contradicted=tuple(contradicted),

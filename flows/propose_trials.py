@@ -114,6 +114,7 @@ async def _try(
         return TrialsProposed(
             cycle=cycle,
             number=number,
+            answer=heard.answered.digest,
             theory=own,
             rival=rival,
             trials=trials,

@@ -325,7 +325,7 @@ async def recall_as_configured(
             reason = str(error)
         return TextsEmbedded(model=model, texts=context.artifacts.put_json(list(texts)), vectors=vectors, reason=reason)
 
-    position = {"cycle": cycle, "stage": situation.stage}
+    position: dict[str, int | str] = {"cycle": cycle, "stage": situation.stage}
     done = await run.step("embed", work, returns=TextsEmbedded, inputs=cited(run), position=position)
     if done.record.vectors is None:
         run.progress.note(done.record.reason)

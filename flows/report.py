@@ -44,6 +44,7 @@ from flows.reading import (
 )
 from flows.run import read_state
 from flows.source import hidden_theory
+from flows.utterance import utterance_facts
 from judges.errors import GateError
 from judges.judge import Verdict, VerdictResolved
 from theories.prior import Prior
@@ -133,6 +134,7 @@ def render(run: Reading) -> str:
         "errors": error_facts(run, figures),
         "check": check_facts(run),
         "judging": judging_facts(run, figures),
+        "models": utterance_facts(run),
         "limits": limits(run),
         "style": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
     }

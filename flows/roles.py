@@ -7,7 +7,7 @@ budget covers all of them; which model serves each is decided, and written down,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,8 +16,7 @@ from pydantic import BaseModel
 from flows.errors import FlowError
 from flows.investigate import investigate
 from flows.model_config import RolesConfig
-from flows.state import RunState
-from judges.judge import VerdictResolved
+from flows.outcomes import UNASKED, outcomes_of
 from language_models.call import Called, Caller, served_version
 from language_models.client import Request
 from language_models.clients import CLIENTS
@@ -33,7 +32,7 @@ from language_models.limit import RateLimit
 from language_models.pins import Rule, active, render
 from language_models.preflight import preflight
 from language_models.record import LanguageModelCalled
-from language_models.routing import Arm, Choice, Validated, choose
+from language_models.routing import Arm, Choice, choose
 from language_models.settings import ModelSettings, Price
 from language_models.structured import Answered, ask_for
 from theories.roles.exhibit import Exhibit
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     from flows.run import Run
 
 T = TypeVar("T", bound=BaseModel)
-UNASKED = ("out_of_budget", "no_answer")
-"""Outcomes that another try could change: once written down, they stay."""
 TYPICAL_TOKENS = 4000
 """Of a prompt, for the cost that is expected of a model before it was asked."""
 
@@ -101,8 +98,6 @@ class Heard(Generic[T]):
     shown: tuple[Exhibit, ...]
     """What found room in the prompt."""
     rules: tuple[Rule, ...]
-    version: Digest
-    """Of what answered."""
 
 
 def budget_in(trace: Trace, study: Budget) -> Budget:
@@ -206,17 +201,20 @@ async def _choose(
 ) -> Recorded[ModelsChosen]:
     """Decide who is asked, and whether the budget covers it; once."""
     roles, config = run.roles, run.config.roles
-    outcomes = list(outcomes_of(run.state, lambda name, calls: _spent(run, name, calls)))
+    routed = {question.role for question in questions if len(config.models_of(question.role)) > 1}
+    found = outcomes_of(run.state, lambda name, calls: _spent(run, name, calls)) if routed else ()
+    outcomes = [item for item in found if item.role in routed]
     inputs = dict.fromkeys(digest for question in questions for digest in question.inputs)
-    cited = [*inputs, *dict.fromkeys(item.record for item in outcomes)]
+    cited = tuple(dict.fromkeys([*inputs, *(item.record for item in outcomes)]))
 
     async def work(context: StepContext) -> ModelsChosen:
         await _look(run)
         chosen: list[_To] = []
         worst = NOTHING
         for question in questions:
-            arms = [_arm(run, config, name) for name in config.models_of(question.role)]
-            choice = choose(question.role, arms, context.rng, outcomes=outcomes)
+            role = question.role
+            arms = [_arm(run, config, name) for name in config.models_of(role)]
+            choice = choose(role, arms, context.rng, outcomes=outcomes)
             who = _To(choice, roles.contexts[choice.model])
             chosen.append(who)
             try:
@@ -298,6 +296,9 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
 def _write_down(run: Run, place: dict[str, int | str], question: Question[Any], who: _To, said: _Said) -> Heard[Any]:
     """The answer as a record, in the order of the questions."""
     answer = None if said.value is None else run.trace.artifacts.put_json(said.value.model_dump(mode="json"))
+    version = who.choice.version
+    if said.calls:
+        version = served_version(run.trace.get(said.calls[-1], LanguageModelCalled))
     record = RoleAnswered(
         cycle=int(place["cycle"]),
         role=question.role,
@@ -307,6 +308,7 @@ def _write_down(run: Run, place: dict[str, int | str], question: Question[Any], 
         rules=digest_bytes(render(said.rules).encode()),
         model=who.model,
         model_version=run.roles.settings[who.model].version,
+        served=version,
         calls=said.calls,
         outcome=said.outcome,
         reason=said.reason,
@@ -315,10 +317,7 @@ def _write_down(run: Run, place: dict[str, int | str], question: Question[Any], 
     # What did not come of the model, but of budget or server, is found again by the question alone.
     inputs = question.inputs if said.outcome in UNASKED or not said.calls else said.calls
     answered = run.record(record, name="answer", inputs=inputs, position=_position(place, question))
-    version = who.choice.version
-    if said.calls:
-        version = served_version(run.trace.get(said.calls[-1], LanguageModelCalled))
-    return Heard(question, answered, said.value, said.shown, said.rules, version)
+    return Heard(question, answered, said.value, said.shown, said.rules)
 
 
 def _position(place: dict[str, int | str], question: Question[Any]) -> dict[str, int | str]:
@@ -367,33 +366,8 @@ def _expected_cost(price: Price, config: RolesConfig) -> float:
 
 def _version_now(run: Run, name: str) -> Digest:
     """Of what answered last under this name in a stage that is over; what is declared, before anything has."""
-    last = [item.record for item in run.state.tried if item.record.model == name]
-    return last[-1].model_version if last else run.roles.settings[name].version
-
-
-def outcomes_of(state: RunState, spent: Callable[[str, Sequence[Digest]], float]) -> Iterator[Validated]:
-    """What data said of every theory that a language model wrote; of those that the checks refused, that at once.
-
-    Args:
-        state: Of the run.
-        spent: What calls to a model have cost.
-    """
-    resolved: dict[Digest, Recorded[VerdictResolved]] = {}
-    for item in state.resolved.values():
-        resolved.setdefault(state.verdicts[item.record.verdict].record.candidate, item)
-    for tried in state.tried:
-        record = tried.record
-        settled = resolved.get(record.fitted) if record.fitted else None
-        if record.outcome == "submitted" and settled is None:
-            continue
-        yield Validated(
-            role="reviser",
-            model=record.model,
-            version=record.model_version,
-            improved=settled is not None and settled.record.favoured,
-            cost=spent(record.model, record.calls),
-            record=tried.digest if settled is None else settled.digest,
-        )
+    last = [item.record for item in run.state.answered.values() if item.record.model == name]
+    return last[-1].served if last else run.roles.settings[name].version
 
 
 def _spent(run: Run, name: str, calls: Sequence[Digest]) -> float:

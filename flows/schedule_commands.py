@@ -199,12 +199,9 @@ def serve_command(
 
     from flows.engine import configured_server
     from flows.lab import prefect_server, require_reachable
+    from flows.logs import speaker
 
-    console = Console(soft_wrap=True)
-
-    def say(text: str) -> None:
-        console.print(f"{datetime.now(UTC):%H:%M:%S} {escape(text)}", highlight=False)
-
+    say = speaker()
     others = _deployable(studies, data, workers, say) if studies else {}
     with ExitStack() as stack:
         server = configured_server()
@@ -274,11 +271,10 @@ def watch_command(
 
     In Python: `flows.wake.Watcher`.
     """
+    from flows.logs import speaker
     from flows.watching import watch
 
-    console = Console(soft_wrap=True)
-    with_time = lambda text: console.print(f"{datetime.now(UTC):%H:%M:%S} {escape(text)}", highlight=False)  # noqa: E731
-    watch(runs, every_s=every, limit=limit, all_runs=all_runs, say=with_time)
+    watch(runs, every_s=every, limit=limit, all_runs=all_runs, say=speaker())
 
 
 def wake_command(
@@ -303,9 +299,9 @@ def wake_command(
         folder = _folder(run, runs, begins=study is not None)
         progress = None
         if look(folder).due:
-            from flows.progress import choose_progress
+            from flows.logs import progress as shown
 
-            progress = choose_progress()
+            progress = shown(run=folder.name)
         done = carry(folder, study=study, data=data, engine=engine, workers=workers, progress=progress)
         console.print(f"{escape(folder.name)}: {done.ended}: {escape(done.text)}")
         return

@@ -55,7 +55,14 @@ from theories.record import (
     TheoryFailed,
     TheoryScored,
 )
-from theories.roles.record import Investigated, SuccessorTried, TrialsProposed
+from theories.roles.record import (
+    CaseRead,
+    ClaimAudited,
+    Investigated,
+    RoleAnswered,
+    SuccessorTried,
+    TrialsProposed,
+)
 from theories.score import Estimate
 from theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
 from traces.digest import Digest
@@ -96,6 +103,11 @@ class RunState:
     scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
     diagnoses: tuple[Recorded[Diagnosis], ...] = ()
     searches: tuple[Recorded[SearchFinished], ...] = ()
+    answered: Mapping[Digest, Recorded[RoleAnswered]] = field(default_factory=dict)
+    """Of language models in roles, by the digest of their record."""
+    cases: tuple[Recorded[CaseRead], ...] = ()
+    """Read by language models."""
+    audited: tuple[Recorded[ClaimAudited], ...] = ()
     tried: tuple[Recorded[SuccessorTried], ...] = ()
     """Theories that language models wrote."""
     trials_proposed: tuple[Recorded[TrialsProposed], ...] = ()
@@ -241,6 +253,12 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, diagnoses=(*state.diagnoses, item))
         case SearchFinished():
             return replace(state, searches=(*state.searches, item))
+        case RoleAnswered():
+            return replace(state, answered={**state.answered, item.digest: item})
+        case CaseRead():
+            return replace(state, cases=(*state.cases, item))
+        case ClaimAudited():
+            return replace(state, audited=(*state.audited, item))
         case SuccessorTried():
             return replace(state, tried=(*state.tried, item))
         case TrialsProposed():

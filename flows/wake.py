@@ -146,11 +146,11 @@ def resource_of(folder: Path) -> str:
     return f"lakatos.run.{folder.name}"
 
 
-def announce(found: Look) -> bool:
+def announce(found: Look, attempt: int = 1) -> bool:
     """Tell the configured Prefect server that a run has something to do; without Prefect being imported.
 
-    The same reason has the same event identifier, from whichever process. A server that cannot be reached is no error:
-    the answers are in the inbox, and whoever watches looks again.
+    The same attempt for the same reason has the same event identifier, from whichever process. A server that cannot be
+    reached is no error: the answers are in the inbox, and whoever watches looks again.
 
     Returns:
         Whether a server took the event.
@@ -163,7 +163,7 @@ def announce(found: Look) -> bool:
     import httpx
 
     event = {
-        "id": str(uuid5(NAMESPACE_URL, f"{resource_of(found.folder)}/{found.signature}")),
+        "id": str(uuid5(NAMESPACE_URL, f"{resource_of(found.folder)}/{found.signature}/{attempt}")),
         "occurred": datetime.now(UTC).isoformat(),
         "event": ARRIVED,
         "resource": {"prefect.resource.id": resource_of(found.folder), "prefect.resource.name": found.folder.name},
@@ -222,6 +222,10 @@ class Watcher:
                 if (found := self._visit(folder)) is not None:
                     begun.append(found)
         return begun
+
+    def tries(self, folder: Path) -> int:
+        """Passes of a run that were started since one ended by itself."""
+        return self._watched[folder].n_tries
 
     def _visit(self, folder: Path) -> Look | None:
         found, known, now = look(folder), self._watched.setdefault(folder, _Watched()), self.now()

@@ -205,7 +205,7 @@ class Caller:
                 "latency_s": round(completion.latency_s, 6),
                 "n_cached_tokens": completion.usage.n_cached_tokens,
             }
-            context.note(measured | {"spent": spent.model_dump()})
+            context.last_note(measured | {"spent": spent.model_dump()})
             return completion
 
     def _wait_s(self, error: LanguageModelError, n_tries: int, rng: Any) -> float | None:

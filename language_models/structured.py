@@ -19,6 +19,7 @@ from language_models.call import Called
 from language_models.client import Completion, Message, Request
 from language_models.errors import SchemaRefusedError
 from language_models.outcome import Outcome, outcome_of
+from language_models.schema import NOT_ENFORCEABLE
 from traces.digest import Digest
 
 T = TypeVar("T", bound=BaseModel)
@@ -35,16 +36,6 @@ MOST_CHARACTERS: Final = 400_000
 _REPEATED: Final = 8_000
 _SHOWN_ERRORS: Final = 8
 _SHOWN: Final = 300
-NOT_ENFORCEABLE: Final = (
-    "multipleOf",
-    "uniqueItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "patternProperties",
-    "propertyNames",
-)
-"""Keywords that vLLM's default backend and hosted providers do not enforce."""
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 """Controls of terminals, marks that turn the order of what is read, tags that nobody sees. No answer needs them.
 

@@ -21,7 +21,7 @@ from traces.artifact import ArtifactStore
 from traces.digest import Digest, digest_of
 from traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
 from traces.inbox import Inbox
-from traces.journal import INTENT, Event, Journal, step_key
+from traces.journal import INTENT, Entry, Event, Journal, step_key
 from traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
 
 R = TypeVar("R", bound=Record)
@@ -53,6 +53,8 @@ class StepContext:
 
     Notes are part of the journal, but of no record: the canonical form leaves them aside.
     """
+    last_note: Callable[[Mapping[str, Any]], None] = lambda detail: None
+    """The same, written in one commit with the result, or before the step fails; lost if the process dies first."""
 
 
 def step_rng(seed: int, key: Digest) -> np.random.Generator:
@@ -203,22 +205,39 @@ class Trace:
                 "`retry_external=True`."
             )
 
-        def write(detail: Mapping[str, Any] | None) -> None:
-            body = {"effect": effect} if detail is None else {"effect": effect, "note": dict(detail)}
-            self._append(INTENT, body, key=key, name=name, inputs=inputs, position=position, attempt=attempt)
+        def entry(kind: str, body: Mapping[str, Any]) -> Entry:
+            return Entry(kind, body, key=key, name=name, inputs=inputs, position=position, attempt=attempt)
 
-        write(None if note is None else note())
-        result = function(StepContext(key, step_rng(self.seed, key), self.artifacts, write))
-        record = await result if inspect.isawaitable(result) else result
-        if type(record) is not returns:
-            raise StepResultError(
-                f"step {name!r} at {dict(position)} returned {type(record).__name__} instead of {returns.__name__}; "
-                "nothing was recorded. Return that record, or name the other class in `returns`."
-            )
-        event = self._append(
-            kind_of(returns), body_of(record), key=key, name=name, inputs=inputs, position=position, attempt=attempt
+        def intent(detail: Mapping[str, Any] | None) -> Entry:
+            return entry(INTENT, {"effect": effect} if detail is None else {"effect": effect, "note": dict(detail)})
+
+        def write(detail: Mapping[str, Any]) -> None:
+            self._append_all([intent(detail)])
+
+        held: list[Entry] = []
+        self._append_all([intent(None if note is None else note())])
+        context = StepContext(
+            key,
+            step_rng(self.seed, key),
+            self.artifacts,
+            write,
+            lambda detail: held.append(intent(detail)),
         )
-        return Recorded(record, event.record_digest)
+        try:
+            result = function(context)
+            record = await result if inspect.isawaitable(result) else result
+            if type(record) is not returns:
+                raise StepResultError(
+                    f"step {name!r} at {dict(position)} returned {type(record).__name__} instead of "
+                    f"{returns.__name__}; nothing was recorded. Return that record, or name the other class in "
+                    "`returns`."
+                )
+            held.append(entry(kind_of(returns), body_of(record)))
+        except BaseException:
+            if held:
+                self._append_all(held)
+            raise
+        return Recorded(record, self._append_all(held)[-1].record_digest)
 
     def record(
         self,
@@ -297,6 +316,10 @@ class Trace:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def _append_all(self, entries: Sequence[Entry]) -> list[Event]:
+        with self._guard:
+            return self.journal.append_all(entries)
 
     def _append(
         self,

@@ -145,6 +145,18 @@ def choose(parameters, trials, xp):
 '''
 
 
+class Speaker:
+    """What a server answers with; can be changed while it runs."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.n_asked = 0
+
+    def __call__(self, body: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        self.n_asked += 1
+        return self.answer(body, rng)
+
+
 def recorded(answer: Answer, seen: list[str]) -> Answer:
     """``answer``, which also notes the task of each request in ``seen``."""
 

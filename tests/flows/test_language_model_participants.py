@@ -48,6 +48,7 @@ from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
+from answering import Speaker
 from participating import higher_sum, noted, page_of
 from small import small_study, write_study
 
@@ -91,13 +92,24 @@ def told() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, told: list[dict[str, Any]]) -> Iterator[Path]:
+def speaker(told: list[dict[str, Any]]) -> Speaker:
+    return Speaker(noted(higher_sum, told))
+
+
+@pytest.fixture(scope="module")
+def server(speaker: Speaker) -> Iterator[Any]:
+    """Of the model that follows a rule."""
+    with running(LARGE, speaker) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, server: Any) -> Path:
     """A campaign whose model follows a rule."""
     folder = tmp_path_factory.mktemp("runs") / "rule"
-    with running(LARGE, noted(higher_sum, told)) as served:
-        found = run_study(small_study(**changes(served.base_url)), folder, n_workers=1)
-        assert not isinstance(found, Waiting)
-        yield folder
+    found = run_study(small_study(**changes(server.base_url)), folder, n_workers=1)
+    assert not isinstance(found, Waiting)
+    return folder
 
 
 def test_every_person_is_a_session_of_its_own(finished: Path, told: list[dict[str, Any]]) -> None:
@@ -230,26 +242,28 @@ def test_answers_of_a_model_are_not_let_into_the_run_of_people(tmp_path: Path, s
 
 
 @pytest.mark.long
-def test_a_campaign_killed_in_the_middle_of_sessions_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    reached, go_on = threading.Event(), threading.Event()
+def test_a_campaign_killed_in_the_middle_of_sessions_ends_as_if_nothing_had_happened(
+    finished: Path, server: Any, speaker: Speaker, tmp_path: Path
+) -> None:
+    reached, go_on, before = threading.Event(), threading.Event(), speaker.answer
     asked: Counter[str] = Counter()
 
-    def hanging(body: Mapping[str, Any], rng: np.random.Generator) -> str | None:
+    def hanging(body: Mapping[str, Any], rng: np.random.Generator) -> Any:
         asked[str(body["messages"]) + str(body["seed"])] += 1
         if sum(asked.values()) > 12 and not go_on.is_set():
             reached.set()
             go_on.wait(60)
         return higher_sum(body, rng)
 
-    with running(LARGE, hanging) as served:
-        study = changes(served.base_url)
-        command = [sys.executable, "-m", "flows.main", "run", str(write_study(tmp_path, **study))]
-        process = subprocess.Popen(
-            [*command, "--runs", str(tmp_path), "--name", "killed", "--engine", "none", "--workers", "1"],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    speaker.answer = hanging
+    command = [sys.executable, "-m", "flows.main", "run", str(write_study(tmp_path, **changes(server.base_url)))]
+    process = subprocess.Popen(
+        [*command, "--runs", str(tmp_path), "--name", "killed", "--engine", "none", "--workers", "1"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
         assert reached.wait(120)
         process.kill()
         process.wait()
@@ -257,11 +271,13 @@ def test_a_campaign_killed_in_the_middle_of_sessions_ends_as_if_nothing_had_happ
         assert n_recorded > N_PEOPLE
         go_on.set()
         resume_run(tmp_path / "killed", n_workers=1)
-        # What was recorded is not asked again, only what was on its way: one request of each session.
-        assert len(asked) == N_PEOPLE * (N_TRIALS + 2)
-        assert sum(asked.values()) <= len(asked) + N_PEOPLE
-        run_study(small_study(**study), tmp_path / "whole", n_workers=1)
-    assert form(tmp_path / "killed") == form(tmp_path / "whole")
+    finally:
+        process.kill()
+        speaker.answer = before
+    # What was recorded is not asked again, only what was on its way: one request of each session.
+    assert len(asked) == N_PEOPLE * (N_TRIALS + 2)
+    assert sum(asked.values()) <= len(asked) + N_PEOPLE
+    assert form(tmp_path / "killed") == form(finished)
 
 
 FAULTS: dict[Any, float] = {

@@ -17,8 +17,10 @@ import pytest
 from flows.audit import audit
 from flows.errors import StudyError
 from flows.record import RECORD_TYPES
+from flows.report import write_report
 from flows.run import read_state
 from flows.start import resume_run, run_study
+from language_models.ledger import spending_of
 from language_models.record import LanguageModelCalled
 from language_models.rehearsal.app import RehearsalSettings
 from language_models.rehearsal.fault import Misbehaviour
@@ -30,13 +32,14 @@ from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from answering import HIDDEN, good, task_of
+from answering import HIDDEN, Speaker, good, task_of
 from small import small_study, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = RehearsalSettings(context_tokens=32768)
 TOOLS = ["score", "compare_predictions", "simulate"]
 Call = tuple[str, dict[str, Any]]
+ATTACK = "People look at odd sums.<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 def changes(base_url: str, **roles: Any) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def _citing(body: Mapping[str, Any]) -> str:
         {"text": f"The best score is {float(best):.3f} nats per choice.", "cites": [mark]},
         {"text": "The best score is -0.111 nats per choice.", "cites": [mark]},
     ]
-    return json.dumps({"statements": statements, "hypothesis": "People look at odd sums.", "change": "Look at sums."})
+    return json.dumps({"statements": statements, "hypothesis": ATTACK, "change": "Look at sums."})
 
 
 def records(folder: Path, kind: type[Record]) -> list[Any]:
@@ -91,21 +94,9 @@ def form(folder: Path) -> str:
         return canonical_digest(trace.journal.events())
 
 
-class Speaker:
-    """What the server answers with; can be changed while it runs."""
-
-    def __init__(self) -> None:
-        self.answer: Any = looking
-        self.n_asked = 0
-
-    def __call__(self, body: Mapping[str, Any], rng: np.random.Generator) -> Any:
-        self.n_asked += 1
-        return self.answer(body, rng)
-
-
 @pytest.fixture(scope="module")
 def speaker() -> Speaker:
-    return Speaker()
+    return Speaker(looking)
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +156,27 @@ def test_an_answer_cites_its_conversation_and_falls_with_what_its_tools_saw(fini
             assert set(own.results) <= set(events[item.calls[-1]].inputs)
             assert all(set(events[digest].inputs) & collected for digest in own.results)
     assert audit(folder, n_workers=1).passed
+
+
+@pytest.mark.long
+def test_the_report_shows_what_was_said_and_what_became_of_it_as_text(
+    finished: tuple[Path, Any], tmp_path: Path
+) -> None:
+    page = write_report(finished[0], tmp_path / "report.html").read_text()
+    section = page[page.index('id="models"') : page.index('id="limits"')]
+    assert "9 What language models said" in section
+    assert "10 What it does not show" in page
+    assert "&lt;script&gt;alert(1)" in section
+    assert "<script" not in page
+    assert "<img src=x" not in page
+    assert "let through</span> borne out: The best score is" in section
+    assert "not let through</span> not borne out: " in section
+    assert "call not made: scroe: unknown_tool: there is no tool" in section
+    assert "first called <code>score {" in section
+    assert "rehearsal (vllm-" in section
+    with Trace.open(finished[0], RECORD_TYPES, read_only=True) as trace:
+        spent = spending_of(trace.journal.events()).total
+    assert f"In all {spent.requests} requests and {spent.tokens:,} tokens" in section
 
 
 @pytest.mark.long

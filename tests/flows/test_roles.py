@@ -22,11 +22,8 @@ from flows.errors import FlowError, StudyError
 from flows.model_config import ROLES
 from flows.record import RECORD_TYPES
 from flows.role_shapes import role_shapes
-from flows.roles import outcomes_of
 from flows.run import has_run, read_state
 from flows.start import resume_run, run_study
-from flows.state import RunState
-from judges.judge import Verdict, VerdictResolved
 from judges.rubrics.language_model import NAME, PairRead
 from language_models.ledger import Budget, spending_of
 from language_models.record import LanguageModelCalled
@@ -46,10 +43,10 @@ from theories.roles.record import (
 from traces.fold import canonical_digest
 from traces.journal import INTENT
 from traces.record import Record
-from traces.step import Recorded, Trace
+from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from answering import FOUND, HIDDEN, good, recorded
+from answering import FOUND, HIDDEN, Speaker, good, recorded
 from small import small_study, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,10 +96,15 @@ def told() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, told: list[str]) -> Iterator[tuple[Path, Any]]:
+def speaker(told: list[str]) -> Speaker:
+    return Speaker(recorded(good, told))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, speaker: Speaker) -> Iterator[tuple[Path, Any]]:
     """A campaign with a good model in every role, and its server."""
     folder = tmp_path_factory.mktemp("runs") / "good"
-    with running(LARGE, recorded(good, told)) as served:
+    with running(LARGE, speaker) as served:
         run_study(study(served), folder, n_workers=1)
         yield folder, served
 
@@ -231,9 +233,10 @@ def test_resuming_a_finished_campaign_asks_nobody(finished: tuple[Path, Any], to
 
 @pytest.mark.long
 def test_a_campaign_killed_in_the_middle_of_calls_ends_as_if_nothing_had_happened(
-    finished: tuple[Path, Any], tmp_path: Path
+    finished: tuple[Path, Any], speaker: Speaker, tmp_path: Path
 ) -> None:
-    reached, go_on = threading.Event(), threading.Event()
+    whole, served = finished
+    reached, go_on, before = threading.Event(), threading.Event(), speaker.answer
 
     def hanging(body: Mapping[str, Any], rng: np.random.Generator) -> str:
         if "You write a successor" in body["messages"][0]["content"] and not go_on.is_set():
@@ -241,24 +244,26 @@ def test_a_campaign_killed_in_the_middle_of_calls_ends_as_if_nothing_had_happene
             go_on.wait(60)
         return good(body, rng)
 
-    with running(LARGE, hanging) as served:
-        wanted = study(served)
-        changes = settings({"writer": {"base_url": served.base_url, "model": served.model}}, EVERYBODY)
-        file = write_study(tmp_path, **changes)
-        command = [sys.executable, "-m", "flows.main", "run", str(file), "--runs", str(tmp_path), "--name", "killed"]
-        process = subprocess.Popen(
-            [*command, "--engine", "none", "--workers", "1"],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    changes = settings({"writer": {"base_url": served.base_url, "model": served.model}}, EVERYBODY)
+    file = write_study(tmp_path, **changes)
+    speaker.answer = hanging
+    command = [sys.executable, "-m", "flows.main", "run", str(file), "--runs", str(tmp_path), "--name", "killed"]
+    process = subprocess.Popen(
+        [*command, "--engine", "none", "--workers", "1"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
         assert reached.wait(200)
         process.kill()
         process.wait()
         go_on.set()
         resume_run(tmp_path / "killed", n_workers=1)
-        run_study(wanted, tmp_path / "whole", n_workers=1)
-    assert form(tmp_path / "killed") == form(tmp_path / "whole")
+    finally:
+        process.kill()
+        speaker.answer = before
+    assert form(tmp_path / "killed") == form(whole)
     assert audit(tmp_path / "killed", n_workers=1).passed
 
 
@@ -399,10 +404,11 @@ def test_a_study_may_go_on_without_models_when_the_budget_or_the_server_is_gone(
         (
             {
                 "models": {"a": {"client": "scripted"}, "b": {"client": "scripted", "price": {"output": 1.0}}},
-                "roles": {"reviser": ["a", "b"]},
+                "roles": {"arbiter": ["a", "b"]},
             },
-            "some of these have no price",
+            r"roles.arbiter: .* some of these have no price",
         ),
+        ({"models": {"a": {"client": "scripted"}}, "roles": {"auditor": ["a", "a"]}}, "a model is named twice"),
     ],
 )
 def test_what_a_study_cannot_say_of_models_is_refused_with_the_key(changes: dict[str, Any], message: str) -> None:
@@ -443,49 +449,3 @@ def test_a_server_that_is_not_there_is_found_out_before_anything_else(tmp_path: 
     state, trace = read_state(tmp_path / "nowhere")
     trace.close()
     assert not state.theories
-
-
-def test_models_are_credited_with_what_new_data_say_of_their_theories_and_with_refusals() -> None:
-    def tried(lens: str, model: str, fitted: str | None, record: str) -> Recorded[SuccessorTried]:
-        value = SuccessorTried(
-            cycle=1,
-            lens=lens,
-            attempt=0,
-            model=model,
-            model_version="9" * 64,
-            calls=("8" * 64, "7" * 64),
-            outcome="submitted" if fitted else "refused",
-            reason="",
-            name="x",
-            source="6" * 64,
-            fitted=fitted,
-            parents=(),
-            change="",
-            criterion=None,
-            error=None,
-        )
-        return Recorded(value, record)
-
-    def settled(theory: str, favoured: bool, record: str) -> RunState:
-        verdict = Verdict(epoch="1" * 64, candidate=theory, incumbent="2" * 64, cycle=1, probability=0.6, opinions={})
-        found = VerdictResolved(verdict=record, experiment="2.1", favoured=favoured, log_score=-0.5)
-        return RunState(verdicts={record: Recorded(verdict, record)}, resolved={record: Recorded(found, record[::-1])})
-
-    won, lost = settled("a" * 64, True, "c" * 63 + "1"), settled("b" * 64, False, "d" * 63 + "1")
-    state = RunState(
-        verdicts={**won.verdicts, **lost.verdicts},
-        resolved={**won.resolved, **lost.resolved},
-        tried=(
-            tried("leap", "large", "a" * 64, "e1" * 32),
-            tried("residual", "large", "b" * 64, "e2" * 32),
-            tried("simplify", "small", "f" * 64, "e3" * 32),  # nothing is known of it yet
-            tried("mechanism", "small", None, "e4" * 32),
-        ),
-    )
-    found = list(outcomes_of(state, lambda model, calls: 10.0 * len(calls) if model == "large" else 1.0))
-    assert [(item.model, item.improved, item.cost) for item in found] == [
-        ("large", True, 20.0),
-        ("large", False, 20.0),
-        ("small", False, 1.0),
-    ]
-    assert [item.record for item in found] == ["1" + "c" * 63, "1" + "d" * 63, "e4" * 32]

@@ -125,6 +125,10 @@ def verdict(cycle=1) -> Verdict:
     return Verdict(epoch=ANY, candidate=A, incumbent=B, cycle=cycle, probability=0.6, opinions={"x": 0.6})
 
 
+ANSWERED = RoleAnswered(
+    cycle=1, role="arbiter", task="arbiter", subject=A, prompt="0" * 64, rules="0" * 64, model="m",
+    model_version="0" * 64, served="0" * 64, calls=(ANY,), outcome="empty", reason="", answer=None,
+)  # fmt: skip
 ONE_OF_EACH = {
     "started": CampaignStarted(
         config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}, science="0" * 64
@@ -165,13 +169,16 @@ ONE_OF_EACH = {
         hypothesis="", proposal="", remedies=(), test="",
     ),
     "searches": SearchFinished(cycle=1, attempts=ANY, n_attempts=0, submissions=()),
+    "answered": ANSWERED,
+    "cases": CaseRead(cycle=1, answer=ANY, task="arbiter", theory=A, statements=(), hypothesis="", change=""),
+    "audited": ClaimAudited(cycle=1, answer=ANY, theory=A, held=(), contradicted=(), not_tried=(), unclear=""),
     "tried": SuccessorTried(
-        cycle=1, lens="leap", attempt=0, model="m", model_version="0" * 64, calls=(ANY,), outcome="refused",
+        cycle=1, lens="leap", attempt=0, answer=ANY, model="m", outcome="refused",
         reason="no claim", name="", source=ANY, fitted=None, parents=(), change="", criterion=None, error=None,
     ),
     "trials_proposed": TrialsProposed(
-        cycle=1, number=1, theory=A, rival=B, trials=ANY, n_trials=2, power=0.9, power_of_rival=0.9, passed=True,
-        reason="",
+        cycle=1, number=1, answer=ANY, theory=A, rival=B, trials=ANY, n_trials=2, power=0.9, power_of_rival=0.9,
+        passed=True, reason="",
     ),
     "readings": PairRead(
         candidate=A, incumbent=B, cycle=1, levels={}, evidence={}, contradicted=(), n_readings=2
@@ -239,8 +246,8 @@ ONE_OF_EACH = {
 
 
 PLACELESS = {
-    LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, RoleAnswered, CaseRead, ClaimAudited,
-    SuccessorsProposed, BudgetRaised, ToolTried, TextsEmbedded,
+    LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
+    TextsEmbedded,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

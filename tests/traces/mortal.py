@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from traces.stores import STORES
 from traces.stores.sqlite import SqliteStore
@@ -15,13 +16,24 @@ class MortalStore(SqliteStore):
     when, deadline, n_appended = "", 0, 0
 
     def append(self, row: Row) -> None:
-        MortalStore.n_appended += 1
-        due = MortalStore.n_appended == MortalStore.deadline
-        if due and MortalStore.when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().append(row)
-        if due:
-            os.kill(os.getpid(), signal.SIGKILL)
+        with dying():
+            super().append(row)
+
+    def append_all(self, rows: Sequence[Row]) -> None:
+        with dying():
+            super().append_all(rows)
+
+
+@contextmanager
+def dying() -> Iterator[None]:
+    """A write, around which the process dies if it is its turn."""
+    MortalStore.n_appended += 1
+    due = MortalStore.n_appended == MortalStore.deadline
+    if due and MortalStore.when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield
+    if due:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def die_when(words: Sequence[str]) -> None:

@@ -77,6 +77,29 @@ def test_notes_are_written_at_once_and_are_no_part_of_the_canonical_form(tmp_pat
     assert forms[0] == forms[1]
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_last_note_is_written_with_the_result_or_before_the_step_fails(trace, drawn, fails):
+    seen = []
+
+    def work(context):
+        context.note({"try": 1})
+        context.last_note({"try": 2})
+        seen.append([event.body.get("note") for event in trace.journal.events()])
+        if fails:
+            raise ValueError("no")
+        return drawn(value=1)
+
+    if fails:
+        with pytest.raises(ValueError, match="no"):
+            asyncio.run(trace.step("draw", work, returns=drawn))
+    else:
+        asyncio.run(trace.step("draw", work, returns=drawn))
+    assert seen == [[None, {"try": 1}]]
+    notes = [event.body.get("note") for event in trace.journal.events() if event.kind == INTENT]
+    assert notes == [None, {"try": 1}, {"try": 2}]
+    assert sum(event.kind != INTENT for event in trace.journal.events()) == (not fails)
+
+
 def test_a_step_whose_note_raises_is_not_begun(trace, drawn):
     def refuse():
         raise ValueError("no money left")

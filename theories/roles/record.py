@@ -45,6 +45,9 @@ class RoleAnswered(Record):
     model: str
     """As the study names it."""
     model_version: Fingerprint
+    """As the study declares it."""
+    served: Fingerprint
+    """Of what answered, its server included; of what answered before where nothing did."""
     calls: tuple[Digest, ...]
     """Records of the calls, the last one of which was read."""
     outcome: str
@@ -103,6 +106,8 @@ class CaseRead(Record):
     kind: Literal["case_read"] = "case_read"
     version: Literal[1] = 1
     cycle: int
+    answer: Digest
+    """Record of the answer that was read."""
     task: str
     theory: Digest
     statements: tuple[CheckedStatement, ...]
@@ -120,10 +125,9 @@ class SuccessorTried(Record):
     lens: str
     attempt: int
     """0, or 1 for a repair."""
+    answer: Digest
+    """Record of the answer that holds it."""
     model: str
-    model_version: Fingerprint
-    """Of what answered, its server included."""
-    calls: tuple[Digest, ...]
     outcome: Literal["submitted", "refused", "duplicate"]
     reason: str
     """Why it was refused, as its author is told; empty when it was submitted."""
@@ -146,6 +150,8 @@ class ClaimAudited(Record):
     kind: Literal["claim_audited"] = "claim_audited"
     version: Literal[1] = 1
     cycle: int
+    answer: Digest
+    """Record of the auditor's answer."""
     theory: Digest
     """Artifact with the source."""
     held: tuple[str, ...]
@@ -174,6 +180,8 @@ class TrialsProposed(Record):
     version: Literal[1] = 1
     cycle: int
     number: int
+    answer: Digest | None = None
+    """Record of the advocate's answer; None where no language model proposed them."""
     theory: Digest
     """Of the advocate."""
     rival: Digest
