@@ -205,7 +205,7 @@ def main() -> None:
         for rate, changed in EFFECTS for m in (1, N_SETTINGS)
     ]  # fmt: skip
     result = {"rows": rows, "replays_needed_for_power_0.9": needed, "doses": doses(min(given.seeds, 500), 40)}
-    result["branches"] = branches(given.branch_seeds, 80)
+    result["branches"] = branches(given.branch_seeds, 80) if given.branch_seeds else []
     write("f1", time.monotonic() - begun, result, given.out)
 
 
