@@ -23,8 +23,10 @@ from flows.run import ENGINE_VERSION
 from traces.artifact import write_whole
 from traces.digest import digest_bytes
 
+LABORATORY = f"urn:lakatos:laboratory:{ENGINE_VERSION}"
 CRATE = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+PYTHON = "https://www.python.org/"
 METADATA = "ro-crate-metadata.json"
 UNLICENSED = "No licence was given. Ask the authors before using it."
 TYPES = {".md": "text/markdown", ".jsonl": "application/jsonl", ".py": "text/x-python", ".json": "application/json"}
@@ -125,15 +127,15 @@ def _metadata(chosen: Selection, author: str, licence: str) -> dict[str, Any]:
             "license": {"@id": rights["@id"]},
             "author": {"@id": who},
             "publisher": {"@id": who},
-            "conformsTo": [{"@id": PROFILE}],
+            "conformsTo": {"@id": PROFILE},
             "hasPart": [],
-            "mentions": [{"@id": "#run"}],
+            "mentions": {"@id": "#run"},
         },
         {"@id": PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
         rights,
         person,
         {
-            "@id": "#lakatos",
+            "@id": LABORATORY,
             "@type": "SoftwareApplication",
             "name": "Lakatos",
             "description": "A laboratory in which rival theories of human behaviour compete",
@@ -144,9 +146,9 @@ def _metadata(chosen: Selection, author: str, licence: str) -> dict[str, Any]:
             "@type": "CreateAction",
             "name": f"Run {chosen.folder.resolve().name} of the study {reading.config.name}",
             "description": what,
-            "instrument": {"@id": "#lakatos"},
+            "instrument": {"@id": LABORATORY},
             "agent": {"@id": who},
-            "object": [{"@id": "study.json"}],
+            "object": {"@id": "study.json"},
             "result": [],
             "startTime": _seconds(began),
             "endTime": _seconds(ended),
@@ -174,15 +176,13 @@ def _describe(metadata: dict[str, Any], out: Path, files: list[Path]) -> None:
                 "contentSize": str(len(data)),
                 "sha256": digest_bytes(data),
             }
-            | ({"programmingLanguage": {"@id": "https://www.python.org/"}} if source else {})
+            | ({"programmingLanguage": {"@id": PYTHON}, "version": digest_bytes(data)[:12]} if source else {})
         )
         entities["./"]["hasPart"].append({"@id": name})
         if name != "study.json":
             entities["#run"]["result"].append({"@id": name})
     if any(path.suffix == ".py" for path in files):
-        metadata["@graph"].append(
-            {"@id": "https://www.python.org/", "@type": "ComputerLanguage", "name": "Python", "url": "https://www.python.org/"}
-        )  # fmt: skip
+        metadata["@graph"].append({"@id": PYTHON, "@type": "ComputerLanguage", "name": "Python", "url": PYTHON})
 
 
 def _author(author: str) -> tuple[str, dict[str, Any]]:
