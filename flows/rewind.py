@@ -28,7 +28,7 @@ from flows.campaign import run_campaign
 from flows.collect import Waiting
 from flows.engine import execute
 from flows.errors import RewindError
-from flows.forensics.branch import Edit, branch, find_record
+from flows.forensics.branch import Edit, branch, edited, find_record
 from flows.forensics.drop import MOST_FORKS, Drop, bisect_drop, scan_drop
 from flows.forensics.rate import Arm, Trend, difference_interval, fisher_p, holm, repeats_needed, trend
 from flows.record import RECORD_TYPES
@@ -154,7 +154,7 @@ def rewind(
         raise RewindError(f"{repeats} repeats tell nothing; ask for some (the report says how many it takes).")
     judged = _outcome(outcome)
     place = _Place(folder, branches or folder / "branches", effects, data, n_workers, judged, progress)
-    chosen = _record(folder, at)
+    chosen = _record(folder, at, edits)
     arms = [_arm(place, chosen, edit, repeats) for edit in (None, *edits)]
     baseline, *changed = [arm for arm, _ in arms]
     n_undecided = sum(undecided for _, undecided in arms)
@@ -240,10 +240,17 @@ def _outcome(name: str) -> Outcome:
     return OUTCOMES[name]
 
 
-def _record(folder: Path, at: str) -> Event:
+def _record(folder: Path, at: str, edits: Sequence[Edit]) -> Event:
+    """The record to branch at, once it is known that every change can be made in it."""
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return find_record(list(trace.journal.events()), at)
+        chosen = find_record(list(trace.journal.events()), at)
+        record = trace.read(chosen).record
+    for edit in edits:
+        edited(record, edit)
+    if len({edit.words for edit in edits}) < len(edits):
+        raise RewindError("one change is asked for twice; name each hypothesis once.")
+    return chosen
 
 
 def _arm(place: _Place, at: Event, edit: Edit | None, repeats: int) -> tuple[Arm, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from experiments.participants.answers import LANGUAGE_MODEL
 from experiments.record import AnswersArrived, DesignChosen, Recruited, SealedOpened, TrialsCollected
 from flows.errors import RunMissingError
 from flows.forensics.branch import find_record
-from flows.reading import Reading
+from flows.reading import Reading, shortened
 from flows.record import ACTS, Concluded, CycleClosed
 from flows.run import read_state, theory_of
 from judges.judge import Verdict
@@ -27,6 +28,8 @@ RESPONSES = frozenset({"answers_arrived", "trials_collected", "sealed_opened"})
 """Kinds of records with what people answered."""
 MOST_TRIALS = 4
 """Trials shown of those whose answers carry a verdict most."""
+WIDTH = 150
+"""Characters of a record's words below the first one."""
 MOST_SHOWN = 12
 """Inputs of one kind that are shown one by one; of more, the first of them and their number."""
 
@@ -81,9 +84,9 @@ class Why:
     broken: tuple[Link, ...]
     """Why the record does not hold any more; empty where it does."""
 
-    def lines(self) -> Iterator[str]:
-        """The tree as text, one line a record."""
-        yield from _lines(self.reason, "", "")
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        """The tree as text, one line a record; of what lies deeper than ``depth``, its size. 0 for everything."""
+        yield from _lines(self.reason, "", "", depth or sys.maxsize)
 
 
 def why(folder: Path, claim: str = "verdict") -> Why:
@@ -184,14 +187,26 @@ class _Telling:
         )  # fmt: skip
 
 
-def _lines(reason: Reason, first: str, rest: str) -> Iterator[str]:
+def _lines(reason: Reason, first: str, rest: str, depth: int) -> Iterator[str]:
     more = "  (as above)" if reason.again and reason.kind not in RESPONSES else ""
-    yield f"{first}{reason.words}  [{reason.kind} {reason.seq}, #{reason.digest[:8]}]{more}"
+    words = reason.words if not first else shortened(reason.words, WIDTH)
+    yield f"{first}{words}  [{reason.kind} {reason.seq}, #{reason.digest[:8]}]{more}"
+    if depth <= 1 and reason.because:
+        below = list(_below(reason))
+        responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
+        yield f"{rest}└─ … rests on {len(below)} records further down: {shortened('; '.join(responses), WIDTH)}"
+        return
     for place, item in enumerate(reason.because):
         last = place + 1 == len(reason.because) and not reason.n_left
-        yield from _lines(item, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+        yield from _lines(item, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), depth - 1)
     if reason.n_left:
         yield f"{rest}└─ and {reason.n_left} more"
+
+
+def _below(reason: Reason) -> Iterator[Reason]:
+    for item in reason.because:
+        yield item
+        yield from _below(item)
 
 
 def words_of(reading: Reading, event: Event) -> str:

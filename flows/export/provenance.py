@@ -7,14 +7,17 @@ References:
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from experiments.record import TrialsCollected
-from flows.export.selection import Selection
+from flows.export.selection import Selection, selected
 from flows.run import ENGINE_VERSION
 from flows.why import words_of
 from language_models.record import LanguageModelCalled
 from theories.record import TheoryChecked
+from traces.artifact import write_whole
 from traces.journal import Event
 
 NAMESPACE = "urn:lakatos:"
@@ -99,3 +102,14 @@ def _associate(document: dict[str, Any], chosen: Selection, event: Event, activi
 
 def _name(name: str) -> dict[str, str]:
     return {"$": name, "type": "prov:QUALIFIED_NAME"}
+
+
+def write_prov(folder: Path, out: Path) -> Path:
+    """Write the provenance of a run as PROV-JSON.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    with selected(folder) as chosen:
+        write_whole(out, json.dumps(prov_json(chosen), ensure_ascii=False).encode())
+    return out

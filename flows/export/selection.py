@@ -49,7 +49,8 @@ class Selection:
 
     def body(self, event: Event) -> dict[str, Any]:
         """A record's fields, with pseudonyms cut short as in the table of answers."""
-        return _shortened(event.body)
+        shortened: dict[str, Any] = _shortened(event.body)
+        return shortened
 
 
 @contextmanager

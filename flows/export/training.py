@@ -49,7 +49,7 @@ class TrainingData:
     n_recoveries: int
 
 
-def write_training(folder: Path, out: Path) -> TrainingData:
+def write_training(folder: Path, out: Path) -> list[Path]:
     """Write ``supervised.jsonl``, ``preferences.jsonl``, ``trajectories.jsonl`` and a data card, ``README.md``.
 
     Raises:
@@ -61,11 +61,12 @@ def write_training(folder: Path, out: Path) -> TrainingData:
         if not data.n_calls:
             raise ExportError(f"no language model was asked in {folder}, so there is nothing to learn from.")
         card = _card(chosen, data)
-    for name in ("supervised", "preferences", "trajectories"):
+    written = [out / f"{name}.jsonl" for name in ("supervised", "preferences", "trajectories")]
+    for path, name in zip(written, ("supervised", "preferences", "trajectories"), strict=True):
         lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in getattr(data, name))
-        write_whole(out / f"{name}.jsonl", lines.encode())
+        write_whole(path, lines.encode())
     write_whole(out / "README.md", card.encode())
-    return data
+    return [*written, out / "README.md"]
 
 
 def training_data(chosen: Selection) -> TrainingData:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +52,19 @@ def run_with_model(folder: Path, **changes: Any) -> Path:
         )
         run_study(study, folder, n_workers=1)
     return folder
+
+
+@cache
+def tiny_run() -> Path:
+    """One such campaign for all tests of a process."""
+    place = Path(tempfile.mkdtemp(prefix="lakatos-tiny-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return run_tiny(place / "tiny")
+
+
+@cache
+def run_of_a_model() -> Path:
+    """One with a language model in every role."""
+    place = Path(tempfile.mkdtemp(prefix="lakatos-model-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return run_with_model(place / "model")
