@@ -325,6 +325,6 @@ def _show_rewound(found: Rewound) -> None:
 
 
 def _find(run: str, runs: Path) -> Path:
-    from flows.start import find_run
+    from flows.places import find_run
 
     return find_run(run, runs)
