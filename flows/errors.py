@@ -5,6 +5,8 @@ FlowError                  exit code 1
 ├── RunMissingError        there is no run in that folder (2)
 ├── ScheduleError          a schedule cannot be read or kept (2)
 ├── ChangedStudyError      a study file is no longer what its run was begun with (2)
+├── RewindError            a run cannot be branched, or compared, as asked (2)
+├── ExportError            a run cannot be written in another form, or not be sent (1)
 ├── EngineError            Prefect cannot be used, or its server did not come up (5)
 └── InstallationError      parts of another package stand in for parts of Lakatos (6)
 TerminatedError            the process was asked to end (143); a `KeyboardInterrupt`, not a `FlowError`
@@ -48,6 +50,16 @@ class ChangedStudyError(FlowError):
     """A study file is no longer what its run was begun with."""
 
     exit_code = 2
+
+
+class RewindError(FlowError):
+    """A run cannot be branched as asked, or its branches cannot be compared."""
+
+    exit_code = 2
+
+
+class ExportError(FlowError):
+    """A run cannot be written in another form, or not be sent."""
 
 
 class EngineError(FlowError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,23 +139,37 @@ def explain(folder: Path, prefix: str) -> Explanation:
         events = {event.record_digest: event for event in trace.journal.events() if event.kind != INTENT}
         event = _one(list(events.values()), prefix)
         validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-        came_from: dict[Digest, Digest | None] = {event.record_digest: None}
-        queue, ways = deque([event.record_digest]), []
-        while queue:
-            current = queue.popleft()
-            if events[current].kind in VERSIONS and current != event.record_digest:
-                way: list[Event] = []
-                place: Digest | None = current
-                while place is not None:
-                    way.append(events[place])
-                    place = came_from[place]
-                ways.append(tuple(reversed(way)))
-            for cited in events[current].inputs:
-                if cited in events and cited not in came_from:
-                    came_from[cited] = current
-                    queue.append(cited)
+        ways = shortest_ways(events, event.record_digest, VERSIONS)
         broken = tuple(validity.explain(event.record_digest))
-    return Explanation(event.record_digest, event.kind, event.name, tuple(ways), broken)
+    return Explanation(event.record_digest, event.kind, event.name, ways, broken)
+
+
+def shortest_ways(
+    events: Mapping[Digest, Event], start: Digest, kinds: Container[str]
+) -> tuple[tuple[Event, ...], ...]:
+    """The shortest way from a record to every record of some kinds that it rests on, nearest first.
+
+    Args:
+        events: By the digest of their record.
+        start: The record, with which each way begins.
+        kinds: Of the records at the other end.
+    """
+    came_from: dict[Digest, Digest | None] = {start: None}
+    queue, ways = deque([start]), []
+    while queue:
+        current = queue.popleft()
+        if events[current].kind in kinds and current != start:
+            way: list[Event] = []
+            place: Digest | None = current
+            while place is not None:
+                way.append(events[place])
+                place = came_from[place]
+            ways.append(tuple(reversed(way)))
+        for cited in events[current].inputs:
+            if cited in events and cited not in came_from:
+                came_from[cited] = current
+                queue.append(cited)
+    return tuple(ways)
 
 
 def replay_decision(folder: Path, prefix: str) -> GateDecided:

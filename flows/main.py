@@ -24,6 +24,7 @@ from flows.carry import tether  # noqa: E402
 from flows.data_commands import app as data_app  # noqa: E402
 from flows.designing import design_command  # noqa: E402
 from flows.engine import EngineName, cool_down, warm_up  # noqa: E402
+from flows.forensics_commands import add_commands  # noqa: E402
 from flows.judges_commands import app as judges_app  # noqa: E402
 from flows.lab_commands import app as lab_app  # noqa: E402
 from flows.memory_commands import memory_app, tools_app  # noqa: E402
@@ -67,6 +68,7 @@ app.command("backup")(backup_command)
 app.command("restore")(restore_command)
 app.command("metrics")(metrics_command)
 app.command("view")(view_command)
+add_commands(app)
 
 STUDIES = Path(__file__).resolve().parent.parent / "studies"
 WAITING = 3

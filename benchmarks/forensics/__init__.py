@@ -1,0 +1,1 @@
+"""Benchmarks of forensics, each with its own command."""

@@ -1,0 +1,153 @@
+"""The report as Markdown: every word and table of the page, without its figures."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+from flows.reading import Reading
+from flows.report import render
+from flows.run import read_state
+from traces.artifact import write_whole
+
+_SKIPPED = frozenset({"head", "style", "svg", "nav", "script"})
+_BLOCKS = frozenset(
+    {"p", "div", "section", "article", "figure", "dl", "ul", "ol", "details", "table", "main", "header"}
+)
+_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+
+
+def write_markdown(folder: Path, out: Path | None = None) -> Path:
+    """Write the report of a run as Markdown; ``report.md`` in its folder when ``out`` is None.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    place = folder / "report.md" if out is None else out
+    state, trace = read_state(folder)
+    with trace:
+        page = render(Reading(folder, state, trace))
+    write_whole(place, as_markdown(page).encode())
+    return place
+
+
+def as_markdown(page: str) -> str:
+    """The text of a page of the report."""
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return reader.text()
+
+
+class _Reader(HTMLParser):
+    """Collects blocks of Markdown."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.blocks: list[str] = []
+        self.inline: list[str] = []
+        self.skipped: list[str] = []
+        self.rows: list[list[str]] | None = None
+        self.prefix = ""
+        self.preformatted = False
+
+    def text(self) -> str:
+        """Everything, blocks apart by an empty line."""
+        self._flush()
+        joined = re.sub(r"(?m)^(- .*)\n\n(?=- )", r"\1\n", "\n\n".join(self.blocks))
+        return re.sub(r"\n{3,}", "\n\n", joined).strip() + "\n"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open a block or a mark."""
+        if self.skipped or tag in _SKIPPED or dict(attrs).get("class") == "skip":
+            if tag not in ("meta", "link", "br", "img", "path", "line", "circle"):
+                self.skipped.append(tag)
+            return
+        if tag in _BLOCKS and self.rows is None:
+            self._flush()
+        if tag == "table":
+            self.rows = []
+        elif tag == "tr" and self.rows is not None:
+            self.rows.append([])
+        elif tag in _HEADINGS:
+            self._flush()
+            self.prefix = _HEADINGS[tag] + " "
+        elif tag in ("li", "dt"):
+            self._flush()
+            self.prefix = "- "
+            if tag == "dt":
+                self.inline.append("**")
+        elif tag == "summary":
+            self._flush()
+            self.inline.append("**")
+        elif tag == "pre":
+            self._flush()
+            self.preformatted = True
+        elif tag in ("strong", "b"):
+            self.inline.append("**")
+        elif tag in ("em", "i"):
+            self.inline.append("*")
+        elif tag == "code" and not self.preformatted:
+            self.inline.append("`")
+        elif tag == "q":
+            self.inline.append("“")
+        elif tag in ("br", "span") and not self.preformatted:
+            self.inline.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close it."""
+        if self.skipped:
+            if tag in self.skipped:
+                while self.skipped.pop() != tag:
+                    pass
+            return
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append(self._taken())
+        elif tag == "table" and self.rows is not None:
+            self.blocks.append(_table(self.rows))
+            self.rows = None
+        elif tag in _HEADINGS or tag in ("li", "dd") or (tag in _BLOCKS and self.rows is None):
+            self._flush()
+        elif tag == "dt":
+            self.inline.append("**: ")
+        elif tag == "summary":
+            self.inline.append("**")
+            self._flush()
+        elif tag == "pre":
+            text = "".join(self.inline).strip("\n")
+            self.blocks.append(f"```python\n{text}\n```")
+            self.inline, self.preformatted = [], False
+        elif tag in ("strong", "b"):
+            self.inline.append("**")
+        elif tag in ("em", "i"):
+            self.inline.append("*")
+        elif tag == "code" and not self.preformatted:
+            self.inline.append("`")
+        elif tag == "q":
+            self.inline.append("”")
+
+    def handle_data(self, data: str) -> None:
+        """Keep text, with what would be a mark made harmless outside code."""
+        if not self.skipped:
+            self.inline.append(data if self.preformatted else re.sub(r"([\\*_`<>|#\[\]])", r"\\\1", data))
+
+    def _taken(self) -> str:
+        text = re.sub(r"\s+", " ", "".join(self.inline)).strip()
+        self.inline = []
+        text = re.sub(r"`([^`]*)`", lambda m: "`" + re.sub(r"\\([\\*_<>|#\[\]])", r"\1", m[1]) + "`", text)
+        return text.replace("****", "").replace("** **", " ")
+
+    def _flush(self) -> None:
+        if self.preformatted:
+            return
+        if text := self._taken():
+            self.blocks.append(self.prefix + text)
+        self.prefix = "" if text or not self.prefix.startswith("#") else self.prefix
+
+
+def _table(rows: list[list[str]]) -> str:
+    filled = [row for row in rows if row]
+    width = max((len(row) for row in filled), default=0)
+    lines = ["| " + " | ".join([*row, *[""] * (width - len(row))]) + " |" for row in filled]
+    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]]) if lines else ""

@@ -1,0 +1,115 @@
+"""Provenance in the terms of the W3C: records are entities, steps activities, and whoever acted an agent.
+
+References:
+    Moreau & Missier (editors) (2013), PROV-DM: the PROV data model, W3C recommendation.
+    Huynh, Jewell, Keshavarz, Michaelides, Yang & Moreau (2013), The PROV-JSON serialization, W3C member submission.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from experiments.record import TrialsCollected
+from flows.export.selection import Selection, selected
+from flows.run import ENGINE_VERSION
+from flows.why import words_of
+from language_models.record import LanguageModelCalled
+from theories.record import TheoryChecked
+from traces.artifact import write_whole
+from traces.journal import Event
+
+NAMESPACE = "urn:lakatos:"
+LABORATORY = "lakatos:laboratory"
+
+
+def prov_json(chosen: Selection) -> dict[str, Any]:
+    """The run as PROV-JSON: what was made from what, when, by which step, and who acted."""
+    known = {event.record_digest for event in chosen.events}
+    document: dict[str, Any] = {
+        "prefix": {"lakatos": NAMESPACE, "xsd": "http://www.w3.org/2001/XMLSchema#"},
+        "entity": {},
+        "activity": {},
+        "agent": {
+            LABORATORY: {
+                "prov:type": _name("prov:SoftwareAgent"),
+                "prov:label": f"Lakatos {ENGINE_VERSION}",
+            }
+        },
+        "used": {},
+        "wasGeneratedBy": {},
+        "wasAssociatedWith": {},
+        "wasAttributedTo": {},
+        "wasDerivedFrom": {},
+    }
+    for event in chosen.events:
+        entity, activity = f"lakatos:record-{event.record_digest}", f"lakatos:step-{event.key}"
+        document["entity"][entity] = {
+            "prov:type": event.kind,
+            "prov:label": words_of(chosen.reading, event)[:300],
+            "lakatos:number": event.seq,
+            "lakatos:sha256": event.record_digest,
+        }
+        document["activity"][activity] = {
+            "prov:type": event.name,
+            "prov:startTime": chosen.started(event),
+            "prov:endTime": event.time_utc,
+        }
+        document["wasGeneratedBy"][f"_:g{event.seq}"] = {
+            "prov:entity": entity,
+            "prov:activity": activity,
+            "prov:time": event.time_utc,
+        }
+        _associate(document, chosen, event, activity)
+        for place, cited in enumerate(dict.fromkeys(event.inputs)):
+            source = f"lakatos:{'record' if cited in known else 'artifact'}-{cited}"
+            if cited not in known:
+                document["entity"].setdefault(source, {"prov:type": "artifact", "lakatos:sha256": cited})
+            document["used"][f"_:u{event.seq}-{place}"] = {"prov:activity": activity, "prov:entity": source}
+            document["wasDerivedFrom"][f"_:d{event.seq}-{place}"] = {
+                "prov:generatedEntity": entity,
+                "prov:usedEntity": source,
+            }
+    return {name: part for name, part in document.items() if part}
+
+
+def _associate(document: dict[str, Any], chosen: Selection, event: Event, activity: str) -> None:
+    """Who carried a step out, and to whom its result is due."""
+    record, entity = chosen.record(event), f"lakatos:record-{event.record_digest}"
+    agents = [LABORATORY]
+    if isinstance(record, LanguageModelCalled):
+        agents.append(f"lakatos:model-{record.model_version}")
+        document["agent"][agents[-1]] = {
+            "prov:type": _name("prov:SoftwareAgent"),
+            "prov:label": f"language model {record.model_name or record.model}",
+        }
+    if isinstance(record, TrialsCollected):
+        agents.append(f"lakatos:participants-{event.seq}")
+        machine = chosen.reading.simulated or bool(record.language_model)
+        document["agent"][agents[-1]] = {
+            "prov:type": _name("prov:SoftwareAgent" if machine else "prov:Person"),
+            "prov:label": words_of(chosen.reading, event).removeprefix(f"{record.n_responses} responses of "),
+        }
+        document["wasAttributedTo"][f"_:p{event.seq}"] = {"prov:entity": entity, "prov:agent": agents[-1]}
+    if isinstance(record, TheoryChecked):
+        author = f"lakatos:author-{''.join(c if c.isalnum() else '-' for c in record.author)}"
+        document["agent"].setdefault(author, {"prov:type": _name("prov:Agent"), "prov:label": record.author})
+        document["wasAttributedTo"][f"_:t{event.seq}"] = {"prov:entity": entity, "prov:agent": author}
+    for place, agent in enumerate(agents):
+        document["wasAssociatedWith"][f"_:a{event.seq}-{place}"] = {"prov:activity": activity, "prov:agent": agent}
+
+
+def _name(name: str) -> dict[str, str]:
+    return {"$": name, "type": "prov:QUALIFIED_NAME"}
+
+
+def write_prov(folder: Path, out: Path) -> Path:
+    """Write the provenance of a run as PROV-JSON.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    with selected(folder) as chosen:
+        write_whole(out, json.dumps(prov_json(chosen), ensure_ascii=False).encode())
+    return out

@@ -1,0 +1,102 @@
+"""What leaves a run: records that hold, without anybody's identifier and without anything of people who withdrew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.record import AnswersArrived, PersonWithdrawn
+from flows.collect import erased
+from flows.people import SHOWN
+from flows.reading import Reading
+from flows.record import ACTS
+from flows.run import read_state
+from traces.digest import Digest
+from traces.journal import INTENT, Event
+from traces.record import Record
+from traces.validity import Validity
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A run as exports see it."""
+
+    reading: Reading
+    events: tuple[Event, ...]
+    """Results that hold, in the order of the journal."""
+    begun: Mapping[Digest, Event]
+    """First intent of each step, by its key."""
+    notes: Mapping[Digest, tuple[Mapping[str, Any], ...]]
+    """What was noted while a step ran, by its key: tries, cost, latency."""
+    n_left_out: int
+    """Results that do not hold, or that are about somebody who withdrew."""
+
+    @property
+    def folder(self) -> Path:
+        """Of the run."""
+        return self.reading.folder
+
+    def record(self, event: Event) -> Record:
+        """The record of an event."""
+        return self.reading.trace.read(event).record
+
+    def started(self, event: Event) -> str:
+        """When the step of a result began, ISO 8601."""
+        return self.begun[event.key].time_utc if event.key in self.begun else event.time_utc
+
+    def body(self, event: Event) -> dict[str, Any]:
+        """A record's fields, with pseudonyms cut short as in the table of answers."""
+        shortened: dict[str, Any] = _shortened(event.body)
+        return shortened
+
+
+@contextmanager
+def selected(folder: Path) -> Iterator[Selection]:
+    """The selection of a run, which is closed afterwards.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    state, trace = read_state(folder)
+    with trace:
+        everything = list(trace.journal.events())
+        validity = Validity(everything, roots=trace.artifacts.has, acts=ACTS)
+        gone = {item.record.person for item in trace.records(PersonWithdrawn)}
+        erased_records = erased(trace)
+        gone |= {item.record.person for item in trace.records(AnswersArrived) if item.digest in erased_records}
+        results = [event for event in everything if event.kind != INTENT]
+        kept = tuple(
+            event
+            for event in results
+            if validity.valid(event.record_digest)
+            and event.kind != "tombstone"
+            and event.body.get("person") not in gone
+        )
+        begun: dict[Digest, Event] = {}
+        notes: dict[Digest, list[Mapping[str, Any]]] = {}
+        for event in everything:
+            if event.kind == INTENT:
+                begun.setdefault(event.key, event)
+                if "note" in event.body:
+                    notes.setdefault(event.key, []).append(event.body["note"])
+        yield Selection(
+            reading=Reading(folder, state, trace),
+            events=kept,
+            begun=begun,
+            notes={key: tuple(items) for key, items in notes.items()},
+            n_left_out=len(results) - len(kept),
+        )
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: inner[:SHOWN] if name == "person" and isinstance(inner, str) else _shortened(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_shortened(inner) for inner in value]
+    return value
