@@ -71,8 +71,13 @@ def _answered(chosen: Selection) -> dict[Digest, RoleAnswered]:
 def _archive(
     chosen: Selection, task: str, model: str, events: list[Event], answered: dict[Digest, RoleAnswered]
 ) -> bytes:
-    tried = {call: item for event in chosen.events if isinstance(item := chosen.record(event), SuccessorTried)
-             for call in item.calls}  # fmt: skip
+    records = {event.record_digest: chosen.record(event) for event in chosen.events}
+    tried = {
+        call: item
+        for item in records.values()
+        if isinstance(item, SuccessorTried) and isinstance(answer := records.get(item.answer), RoleAnswered)
+        for call in answer.calls
+    }
     samples = [
         _sample(chosen, event, number, answered.get(event.record_digest), tried.get(event.record_digest))
         for number, event in enumerate(events, start=1)

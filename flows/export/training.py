@@ -104,7 +104,7 @@ class _Known:
                 case RoleAnswered():
                     self.answers.append((event.record_digest, record))
                 case SuccessorTried():
-                    self.tried[event.inputs[0]] = record
+                    self.tried[record.answer] = record
                 case CaseRead():
                     self.read.append((event.inputs, record))
                 case TheoryAdmitted():
