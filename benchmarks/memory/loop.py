@@ -22,6 +22,7 @@ What would make this fail: campaigns that have nothing in common (``--common 0``
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -302,7 +303,11 @@ def main() -> None:
     arguments.add_argument("--common", type=float, default=0.7)
     arguments.add_argument("--runs", type=Path, default=ROOT / "runs" / "memory-loop")
     arguments.add_argument("--out", type=Path, default=RESULT)
+    arguments.add_argument("--table", action="store_true", help="only write the tables of the cells that are there")
     given = arguments.parse_args()
+    if given.table:
+        summarise(given, json.loads(given.out.read_text())["cells"])
+        return
     wanted = [(number, arm) for number in range(given.campaigns) for arm in ARMS]
     rows = complete(
         given.out, cell, wanted, ("number", "arm"), 1, order=lambda row: (row["number"], row["arm"]), extra=(given,)
@@ -312,8 +317,6 @@ def main() -> None:
 
 def summarise(given: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     """Write the tables beside the cells."""
-    import json
-
     tools = {}
     runs = given.runs / "tools"
     if runs.exists():

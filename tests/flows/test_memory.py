@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.config import parse_study
+from flows.consolidate import economy_of, outdated
 from flows.desk import known_tool, retire_tool, tool_page, validate_again
 from flows.errors import StudyError
 from flows.inquire import record_of
@@ -24,8 +25,9 @@ from flows.remember import (
     shared_library,
 )
 from judges.transition import JudgeSeated
+from memory.draft import ToolDraft
 from memory.errors import LibraryCorruptError, MemoryLibraryError, ToolRejectedError, ToolUnavailableError
-from memory.item import Fact, ToolValidated
+from memory.item import Fact, ToolRefused, ToolValidated
 from memory.library import Library
 from memory.plan import Plan
 from memory.recall import Lexical, Situation
@@ -208,6 +210,31 @@ def test_a_tool_whose_dependency_changed_is_not_offered_and_its_page_says_so(stu
     verbs = {**TOOLS, "recover": replace(TOOLS["recover"], version=2)}
     assert library.offers(verbs) == {}
     assert library.changed_dependency(tool_in(library), verbs) == "recover"
+
+
+def test_an_outdated_tool_is_validated_again_unless_that_was_tried_or_another_took_its_place(studied):
+    library = shared_library(studied)
+    assert outdated(library, lambda digest: True) == []
+    old = Library(
+        tuple(
+            (digest, item.model_copy(update={"dependencies": (("recover", "0" * 64),)}))
+            if isinstance(item, ToolDraft)
+            else (digest, item)
+            for digest, item in library.entries
+        )
+    )
+    (draft,) = [item for _, item in old.all(ToolDraft)]
+    assert outdated(old, lambda digest: True) == [draft.signature]
+    refused = ToolRefused(signature=draft.signature, rung="differential", reason="another result")
+    assert outdated(old.with_record(digest_of("refused"), refused), lambda digest: True) == []
+
+
+def test_what_a_tool_saves_is_counted_in_calls_against_writing_and_trying_it(studied):
+    library = shared_library(studied)
+    plan = library.all(Plan)[0][1]
+    economy = economy_of(library)(plan)
+    assert (economy.saving, economy.build + economy.validation) == (3, 3)
+    assert economy.p_ok == pytest.approx(2 / 3)  # one draft was tried, and passed
 
 
 def test_a_tool_whose_calls_are_no_longer_there_cannot_be_validated(runs):

@@ -298,6 +298,7 @@ def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_
     assert state.verdicts
     committed = commit(state.judging, {slot: item.digest for slot, item in state.seats.items()})
     state = advance(state, recorded(committed))
+    assert state.displaced == {recorded(seats[0]).digest}
     assert committed.erases == (recorded(seats[0]).digest,)
     assert not any((state.measured, state.verdicts, state.resolved, state.decided))
     state = advance(state, recorded(refill(state.judging, [ANY])))
