@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from pydantic import BaseModel
 
@@ -60,7 +62,8 @@ def role_shapes(
         "judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ()
     )
     questions.append((judge, 12.0))
-    questions.append((codifier_question(_bundle(), ()), 0.1))
+    codifier: Question[Any] = codifier_question(_bundle(), ())
+    questions.append((codifier, 0.1))
     pins = pins_of()
     shapes = []
     for question, share in questions:
@@ -74,8 +77,5 @@ def role_shapes(
 
 def _bundle() -> PlanBundle:
     """A plan as a codifier is told of it, made up."""
-    made, record = (
-        Called("score", {"theories": [CASE["loser"]], "experiments": ["1.1"]}, {"lines": []}),
-        digest_of(CASE),
-    )
-    return bundle_of([make_plan("multiattribute", "shape", "shape", [made], TOOLS, (record,))], TOOLS)
+    made = Called("score", {"theories": [CASE["loser"]], "experiments": ["1.1"]}, {"lines": []})
+    return bundle_of([make_plan("multiattribute", "shape", "shape", [made], TOOLS, (digest_of(CASE),))], TOOLS)
