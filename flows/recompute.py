@@ -334,13 +334,12 @@ class _WalkedRun(Run):
         """Nothing."""
 
 
-def recompute(
-    folder: Path, trace: Trace, *, wanted: Callable[[Event], bool], data: Path | None = None, n_workers: int = 2
+def walk_again(
+    trace: Trace, *, wanted: Callable[[Event], bool], data: Path | None = None, n_workers: int = 2
 ) -> Recomputed:
     """Walk through a run again.
 
     Args:
-        folder: Of the run.
         trace: Open for reading.
         wanted: Which steps are computed again; those that took none of their own always are.
         data: Folder of the published data sets, where the study needs one.
