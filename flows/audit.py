@@ -17,7 +17,7 @@ from flows.config import CampaignConfig
 from flows.errors import RunMissingError
 from flows.recompute import EFFECTS, Recomputed, walk_again
 from flows.record import ACTS, RECORD_TYPES, FoldFinished
-from traces.errors import ArtifactError, TraceError
+from traces.errors import TraceError
 from traces.fold import canonical_digest
 from traces.head import known_key
 from traces.journal import INTENT, Event
@@ -77,7 +77,7 @@ class Audit:
 def audit(
     folder: Path,
     *,
-    recompute: HowMuch = "all",
+    recompute: HowMuch | bool = "all",
     n_sampled: int = SAMPLE,
     key: str | None = None,
     data: Path | None = None,
@@ -87,7 +87,8 @@ def audit(
 
     Args:
         folder: Of the run.
-        recompute: ``all`` to compute every deterministic record again, ``sample`` for some of the steps, or ``none``.
+        recompute: ``all`` or True to compute every deterministic record again, ``sample`` for some of the steps, or
+            ``none`` or False.
         n_sampled: Steps that are computed again in a sample; they are drawn anew each time, so that nobody knows them.
         key: Public key that heads must be signed with; that of this machine's laboratory by default.
         data: Folder of the published data sets; the one that the run was begun with by default.
@@ -96,6 +97,7 @@ def audit(
     Raises:
         RunMissingError: There is no run.
     """
+    how: HowMuch = ("all" if recompute else "none") if isinstance(recompute, bool) else recompute
     if not (folder / JOURNAL_FILE).exists():
         raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
     report = verify(folder, RECORD_TYPES, key=key)
@@ -119,21 +121,20 @@ def audit(
             every = list(trace.journal.events())
             findings += filter(None, [ask.model_budget(trace, every, config), ask.pinned_rules(trace, records, config)])
             findings.append(ask.sealed(trace, [item for item in records if validity.valid(item.digest)]))
-            if recompute == "none":
+            if how == "none":
                 findings.append(Finding("recomputation", True, "nothing was computed again", skipped=True))
             else:
-                wanted = _wanted(events, validity, recompute, n_sampled)
+                wanted = _wanted(events, validity, how, n_sampled)
                 walked = walk_again(trace, wanted=wanted, data=data, n_workers=n_workers)
-                findings += _recomputed(walked, events, validity, recompute)
+                findings += _recomputed(walked, events, validity, how)
             folds = [item.record for item in records if isinstance(item.record, FoldFinished)]
-    except (TraceError, ArtifactError) as error:
-        return Audit(folder, (*findings, Finding("reading", False, str(error))))
+    except (TraceError, ValueError) as error:
+        return Audit(folder, (*findings, Finding("reading", False, f"a record cannot be understood: {error}")))
     for fold in folds:
-        below = audit(
-            folder / fold.run, recompute=recompute, n_sampled=n_sampled, key=key, data=data, n_workers=n_workers
-        )
+        place = folder / fold.run
+        below = audit(place, recompute=how, n_sampled=n_sampled, key=key, data=data, n_workers=n_workers)
         wrong = [item.detail for item in below.findings if not item.passed]
-        if not wrong and _form(folder / fold.run) != fold.form:
+        if not wrong and _form(place) != fold.form:
             wrong = [f"its journal in {fold.run} is not the one that the fold's record was made from"]
         findings.append(finding(f"fold {fold.fold + 1}", wrong, f"its own run passes {len(below.findings)} checks"))
     return Audit(folder, tuple(findings), head)
