@@ -167,7 +167,7 @@ def _recomputed(walked: Recomputed, events: list[Event], validity: Validity, how
     rest = [event for event in events if event.key not in walked.visited and event.kind not in FROM_OUTSIDE]
     rest = [event for event in rest if validity.valid(event.record_digest)]
     concluded = [event for event in events if event.kind == "concluded" and validity.valid(event.record_digest)]
-    if walked.end and concluded:
+    if walked.end and any(event.key not in walked.visited for event in concluded):
         found.append(Finding("campaign", False, f"there is a verdict, but on the way to it {walked.end}"))
     elif walked.end:
         found.append(Finding("campaign", True, f"the run goes as far as it is recorded: {walked.end}", skipped=True))

@@ -28,6 +28,7 @@ from flows.collect import Waiting
 from flows.config import CampaignConfig
 from flows.engine import execute
 from flows.errors import FlowError
+from flows.memory_record import LibraryTaken
 from flows.record import FoldFinished
 from flows.run import Run
 from flows.source import make_source
@@ -48,8 +49,10 @@ from traces.stores.store import Store
 R = TypeVar("R", bound=Record)
 TOLERANCE: Final = 1e-6
 """Most that a recomputed number may differ on other hardware; on the same it is equal bit for bit."""
-EFFECTS: Final = frozenset(map(kind_of, (LanguageModelCalled, ModelTakesPart, ModelsChosen, FoldFinished)))
-"""Steps that are not repeated: they asked somebody, or are runs of their own, which are audited by themselves."""
+EFFECTS: Final = frozenset(
+    map(kind_of, (LanguageModelCalled, ModelTakesPart, ModelsChosen, FoldFinished, LibraryTaken))
+)
+"""Steps that are not repeated: they asked somebody, read other runs, or are runs that are audited by themselves."""
 ALWAYS: Final = frozenset(map(kind_of, (Recruited,)))
 """Steps that are repeated even where few are wanted: later ones need the people whom they simulate."""
 OF_THE_MACHINE: Final = {"theory_checked": frozenset({"sandbox"})}
@@ -348,7 +351,8 @@ def walk_again(
     found, meta = Recomputed(), trace.journal.meta
     config = CampaignConfig.model_validate(meta["study"])
     with tempfile.TemporaryDirectory(prefix="lakatos-audit-") as name:
-        scratch = Path(name)
+        scratch = Path(name) / "run"  # what a campaign leaves beside its run goes with it
+        scratch.mkdir()
         where = data or (Path(meta["data"]) if meta.get("data") else None)
         try:
             source, hidden = make_source(config, scratch, where, meta.get("sealed_rows"))
