@@ -51,13 +51,13 @@ Only Python is needed. It says whether anything was changed, dropped, moved or c
 
 ## Compute everything again
 
-Unpack it, then, with Python {python}:
+With Python {python}, beside the archive:
 
-    cd laboratory
+    python3 -m zipfile -e {file} unpacked
     python3 -m venv environment
-    environment/bin/pip install --no-deps --require-hashes -r requirements.lock
-    environment/bin/pip install --no-deps .
-    environment/bin/lakatos audit ../{file}
+    environment/bin/pip install --no-deps --require-hashes -r unpacked/laboratory/requirements.lock
+    environment/bin/pip install --no-deps unpacked/laboratory/
+    environment/bin/lakatos audit {file}
 
 `--data FOLDER` names the published data sets, for studies on archives. Every deterministic record is computed from its
 inputs by the laboratory's own source, which is in `laboratory/`, in its sandbox, and compared.
