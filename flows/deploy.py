@@ -387,6 +387,7 @@ async def serve_schedules(
     others: Mapping[str, Schedule] | None = None,
     say: Callable[[str], None] = print,
     ready: Callable[[], None] = lambda: None,
+    check: Callable[[], None] | None = None,
     query_s: float = 2.0,
 ) -> None:
     """Serve the schedules of a laboratory as deployments until SIGINT or SIGTERM.
@@ -398,6 +399,7 @@ async def serve_schedules(
         others: Deployments for which nothing is scheduled, by name: started by hand or by arrivals.
         say: Told what happens.
         ready: Called when everything is served.
+        check: Called when the server is lost; raises where it will not come back.
         query_s: Seconds between two looks at what is due.
     """
     served = Served(runs, by_event=by_event, say=say, others=others)
@@ -410,6 +412,8 @@ async def serve_schedules(
             problem = await _serve_once(served, stopped, limit, query_s, ready)
             if problem is None:
                 return
+            if check is not None:
+                check()
             n_failures = 1 if time.monotonic() - began > _STEADY_S else n_failures + 1
             pause = min(query_s * 2**n_failures, 60.0)
             say(f"Prefect's server is lost ({problem}); trying again in {pause:.0f} s. What was recorded is safe")
