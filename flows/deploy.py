@@ -32,9 +32,8 @@ from prefect.artifacts import (
 )
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
-    DeploymentFilter,
-    DeploymentFilterId,
     FlowRunFilter,
+    FlowRunFilterDeploymentId,
     FlowRunFilterState,
     FlowRunFilterStateType,
 )
@@ -342,11 +341,11 @@ class Served:
         """Say of flow runs that go on by Prefect's books only that they crashed, so that they hold up no other."""
         async with get_client() as client:
             found = await client.read_flow_runs(
-                deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[self._ids[name]])),
                 flow_run_filter=FlowRunFilter(
+                    deployment_id=FlowRunFilterDeploymentId(any_=[self._ids[name]]),
                     state=FlowRunFilterState(
                         type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING])
-                    )
+                    ),
                 ),
             )
             for flow_run in found:
