@@ -38,6 +38,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateType,
 )
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy, State, StateType
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events import DeploymentEventTrigger
 from prefect.exceptions import ObjectNotFound
@@ -347,6 +348,8 @@ class Served:
                         type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING])
                     ),
                 ),
+                sort=FlowRunSort.ID_DESC,  # the client sends None otherwise, which the server refuses
+                limit=200,
             )
             for flow_run in found:
                 run = str(flow_run.parameters.get("run", name))
