@@ -28,7 +28,6 @@ from theories.evaluate import Evaluated
 from theories.score import telling
 from traces.digest import Digest
 from traces.fold import canonical_digest
-from traces.head import write_head
 from traces.step import Recorded, StepContext
 
 
@@ -47,7 +46,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
-    write_head(run.folder)  # before anything costs money, so that a key that cannot be made is missed now
+    run.sign()  # before anything costs money, so that a key that cannot be made is missed now
     await check_models(run)
     await check_participant(run)
     await seed_pool(run)
@@ -55,7 +54,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     await take_library(run)
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)
-        write_head(run.folder)
+        run.sign()
         if isinstance(closed, Waiting):
             run.progress.finish(closed.text)
             return closed
@@ -64,7 +63,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
             break
     confirmed = await confirm(run)
     if isinstance(confirmed, Waiting):
-        write_head(run.folder)
+        run.sign()
         run.progress.finish(confirmed.text)
         return confirmed
     await compare_exclusions(run)
@@ -73,7 +72,7 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
         await run_fold(run, fold)
     concluded = await conclude(run)
     await crystallise(run)
-    write_head(run.folder)
+    run.sign()
     run.progress.finish(concluded.record.text)
     return concluded
 

@@ -450,6 +450,8 @@ class CampaignConfig(_Section):
                 )
         if self.judges.rubric and not self.roles.judge:
             raise ValueError("judges.rubric: no language model judges in this study; name one as roles.judge")
+        if self.roles.codifier and self.memory.arm != "tools":
+            raise ValueError("roles.codifier: plans become tools only where memory.arm = 'tools'; say so, or remove it")
         return self
 
     @model_serializer(mode="wrap")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from experiments.task import Stimuli, identities
+from flows.codify import codify
 from flows.engine import task
 from flows.epoch import lasting
 from flows.inquire import SOUND_OUT
@@ -262,25 +263,48 @@ def economy_of(library: Library) -> Callable[[Plan], Economy]:
 
 async def _make(run: Run, library: Library, plans: Sequence[Plan], signature: Digest) -> None:
     assert run.state.concluded is not None
-    inputs, position = [run.state.concluded.digest], {"signature": signature}
+    inputs: list[Digest] = [run.state.concluded.digest]
+    position: dict[str, int | str] = {"signature": signature}
     *supporting, held_out = plans
     known = recorded_calls(run.folder.parent, plans)
     if any(digest not in known for plan in plans for digest in plan.evidence):
         run.progress.note("it stays text: calls behind it are no longer in the traces beside this run")
         return
+    bundle = bundle_of(supporting, TOOLS, sorted(library.drafts()))
+    if (written := await codify(run, bundle)) is not None:
+        draft, answer = written
+        by: dict[str, int | str] = {**position, "author": draft.author}
+        done = await _try_tool(run, draft, [*inputs, answer], by, supporting, held_out, known)
+        if done.record.passed:
+            settle_tool(run, done, signature)
+            return
+        run.progress.note(f"what the codifier wrote was refused, and the plan is compiled: {done.record.reason}")
     try:
-        draft = compile_plan(bundle_of(supporting, TOOLS, sorted(library.drafts())))
+        draft = compile_plan(bundle)
     except CodifierError as error:
         refused = ToolRefused(signature=signature, rung="codifier", reason=str(error))
         run.record(refused, name="refuse tool", inputs=inputs, position=position)
         return
+    done = await _try_tool(run, draft, inputs, position, supporting, held_out, known)
+    settle_tool(run, done, signature)
+
+
+async def _try_tool(
+    run: Run,
+    draft: ToolDraft,
+    inputs: Sequence[Digest],
+    position: Mapping[str, int | str],
+    supporting: Sequence[Plan],
+    held_out: Plan,
+    known: Mapping[Digest, tuple[str, Any, Any]],
+) -> Recorded[ToolTried]:
+    """Write a draft down and have it climb the ladder, whoever wrote it."""
     drafted = run.record(draft, name="draft tool", inputs=inputs, position=position)
 
     def work(context: StepContext) -> ToolTried:
         return tried(drafted, supporting, held_out, caller_of(known), run.tool_sandbox)
 
-    done = await run.step("try tool", work, returns=ToolTried, inputs=[drafted.digest], position=position)
-    settle_tool(run, done, signature)
+    return await run.step("try tool", work, returns=ToolTried, inputs=[drafted.digest], position=position)
 
 
 def tried(

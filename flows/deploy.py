@@ -32,13 +32,13 @@ from prefect.artifacts import (
 )
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
-    DeploymentFilter,
-    DeploymentFilterId,
     FlowRunFilter,
+    FlowRunFilterDeploymentId,
     FlowRunFilterState,
     FlowRunFilterStateType,
 )
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy, State, StateType
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events import DeploymentEventTrigger
 from prefect.exceptions import ObjectNotFound
@@ -342,12 +342,14 @@ class Served:
         """Say of flow runs that go on by Prefect's books only that they crashed, so that they hold up no other."""
         async with get_client() as client:
             found = await client.read_flow_runs(
-                deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[self._ids[name]])),
                 flow_run_filter=FlowRunFilter(
+                    deployment_id=FlowRunFilterDeploymentId(any_=[self._ids[name]]),
                     state=FlowRunFilterState(
                         type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING])
-                    )
+                    ),
                 ),
+                sort=FlowRunSort.ID_DESC,  # the client sends None otherwise, which the server refuses
+                limit=200,
             )
             for flow_run in found:
                 run = str(flow_run.parameters.get("run", name))
@@ -387,6 +389,7 @@ async def serve_schedules(
     others: Mapping[str, Schedule] | None = None,
     say: Callable[[str], None] = print,
     ready: Callable[[], None] = lambda: None,
+    check: Callable[[], None] | None = None,
     query_s: float = 2.0,
 ) -> None:
     """Serve the schedules of a laboratory as deployments until SIGINT or SIGTERM.
@@ -398,6 +401,7 @@ async def serve_schedules(
         others: Deployments for which nothing is scheduled, by name: started by hand or by arrivals.
         say: Told what happens.
         ready: Called when everything is served.
+        check: Called when the server is lost; raises where it will not come back.
         query_s: Seconds between two looks at what is due.
     """
     served = Served(runs, by_event=by_event, say=say, others=others)
@@ -410,6 +414,8 @@ async def serve_schedules(
             problem = await _serve_once(served, stopped, limit, query_s, ready)
             if problem is None:
                 return
+            if check is not None:
+                check()
             n_failures = 1 if time.monotonic() - began > _STEADY_S else n_failures + 1
             pause = min(query_s * 2**n_failures, 60.0)
             say(f"Prefect's server is lost ({problem}); trying again in {pause:.0f} s. What was recorded is safe")

@@ -58,6 +58,7 @@ _declared: list[tuple[Literal["flow", "task"], str]] = []
 """Every flow and task there is, by name."""
 _engine: ContextVar[EngineName] = ContextVar("engine", default="none")
 _call: ContextVar[_Call] = ContextVar("call")
+_title: ContextVar[str] = ContextVar("title", default="")
 
 
 class Label(str):
@@ -94,6 +95,8 @@ def _decorator(
             if _engine.get() == "none":
                 return await function(*args, **kwargs)
             words = [str(value) for value in (*args, *kwargs.values()) if type(value) in (int, Label)]
+            if _call.get(None) is None and _title.get():
+                words.append(_title.get())
             pending = _Call(functools.partial(function, *args, **kwargs), " ".join([name, *words]))
             token = _call.set(pending)
             try:
@@ -172,6 +175,7 @@ def execute(
     function: Callable[..., Awaitable[R]],
     *args: Any,
     on_wait: Callable[[str], None] | None = None,
+    title: str = "",
 ) -> R:
     """Run an asynchronous function to its end, as Prefect flows and tasks or as plain asyncio.
 
@@ -180,6 +184,7 @@ def execute(
         function: Usually a function decorated with `flow`.
         args: Its arguments; never shown to Prefect.
         on_wait: Told what is being waited for.
+        title: Stands in the name of the outermost flow run, and is a tag of all of them.
 
     Raises:
         EngineError: Prefect is not installed, or its server does not come up.
@@ -195,13 +200,29 @@ def execute(
         assert session is not None
         try:
             session.wait(on_wait or (lambda text: None))
-            with session.settings():
+            with session.settings(), _titled(title):
                 try:
                     return _run("prefect", function, args, signals)
                 finally:
                     session.drain()
         finally:
             cool_down()
+
+
+@contextlib.contextmanager
+def _titled(title: str) -> Iterator[None]:
+    """Flow runs with a title in their names and tags."""
+    if not title:
+        yield
+        return
+    from prefect import tags
+
+    token = _title.set(title)
+    try:
+        with tags("lakatos", title):
+            yield
+    finally:
+        _title.reset(token)
 
 
 # -- running ---------------------------------------------------------------------------------------------------------

@@ -21,7 +21,18 @@ from flows.read_pairs import model_judge, read_settled
 from flows.record import ACTS
 from flows.rewrite import correct, rewrite, screened
 from flows.state import RunState
-from judges.anchor import SHARES, Access, AnchorItem, AnchorSet, Exposed, Part, check_disjoint, split, without
+from judges.anchor import (
+    SHARES,
+    Access,
+    AnchorItem,
+    AnchorSet,
+    Exposed,
+    Part,
+    check_disjoint,
+    components,
+    split,
+    without,
+)
 from judges.answer import Answers, ask
 from judges.bias import BiasReport, bias_report
 from judges.critic import PROBABILITIES, STANDARD_ERRORS, Heard, grade
@@ -34,7 +45,7 @@ from judges.gate import GateDecided, GateRegistered, Pair, decide, refold, refus
 from judges.ground_truth import SETTLED, simulated_items, strata
 from judges.hard_case import trap
 from judges.judge import Judge, Submission
-from judges.program import Factor, Program, ProgramJudge, Term, breed, fit, labelled
+from judges.program import Factor, Program, ProgramJudge, Term, breed, fit, gain_of_breeding, labelled
 from judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed
 from judges.rubric import Rubric, RubricJudge
 from judges.rubrics import RUBRICS
@@ -576,7 +587,7 @@ async def _trap(run: Run, slot: str, frozen: Recorded[EpochFrozen]) -> Recorded[
 async def _breed(
     run: Run, slot: str, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
 ) -> Recorded[JudgeBred]:
-    """The best challenger bred from the incumbent, chosen on dev alone."""
+    """The best challenger bred from the incumbent, chosen on dev alone; the incumbent where breeding does not pay."""
     epoch = frozen.record.epoch
     dev = _dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
     incumbent = _incumbent(run, slot)
@@ -584,7 +595,8 @@ async def _breed(
 
     def work(context: StepContext) -> JudgeBred:
         items = labelled([item.submission for item in dev], [item.label for item in dev], readable(dev))
-        best = ProgramJudge(breed(incumbent.program, items, context.rng)[0], slot)
+        gain, error = gain_of_breeding(incumbent.program, items, components(dev), context.rng)
+        best = ProgramJudge(breed(incumbent.program, items, context.rng)[0], slot) if gain > error else incumbent
         return _bred(context, slot, epoch + 1, best, incumbent.digest, len(dev))
 
     position: dict[str, int | str] = {"slot": slot, "epoch": epoch}

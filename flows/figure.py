@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from flows.explain import Ended
@@ -301,14 +302,18 @@ class Figures:
             left.bar(place - 0.2, [gate.wins for _, gate in tried], 0.38, color=SERIES[0], label="challenger right")
             left.bar(place + 0.2, [gate.losses for _, gate in tried], 0.38, color=SERIES[1], label="incumbent right")
             left.set_xticks(place, [f"{number}\n{gate.verdict}" for number, gate in tried])
-            left.set_ylabel("comparisons on which they differ")
+            left.set_ylabel("comparisons that differ")
             left.set_xlabel("judge epoch")
             left.legend()
             place = np.arange(len(epochs))
-            right.bar(place - 0.2, [item.n_queued for item in epochs], 0.38, color=SERIES[1], label="to judge again")
-            right.bar(place + 0.2, [item.n_rescored for item in epochs], 0.38, color=SERIES[0], label="judged again")
+            bars = ("records erased", "to judge again", "judged again")
+            heights = [(item.n_erased, item.n_queued, item.n_rescored) for item in epochs]
+            for number, (label, height) in enumerate(zip(bars, zip(*heights, strict=True), strict=True)):
+                right.bar(place + 0.27 * (number - 1), height, 0.25, color=SERIES[(1, 2, 0)[number]], label=label)
+            right.set_ylim(0, max(1, *(1.05 * value for row in heights for value in row)))
+            right.yaxis.set_major_locator(MaxNLocator(integer=True))
             right.set_xticks(place, [str(item.number) for item in epochs])
-            right.set_ylabel("submissions")
+            right.set_ylabel("number")
             right.set_xlabel("judge epoch")
             right.legend()
 

@@ -46,6 +46,18 @@ class Part:
     log: Path
     address: str = ""
 
+    def check(self) -> None:
+        """Raise if it has ended.
+
+        Raises:
+            FlowError: It has; its last words are in the message.
+        """
+        if self.process.poll() is not None:
+            raise FlowError(
+                f"{self.name} ended with status {self.process.returncode}: {self.last_words}. All of it is in "
+                f"{self.log}; what belongs to it was stopped too, and nothing that was recorded is lost."
+            )
+
     def stop(self, deadline: float) -> None:
         """Ask it to end, and end it when it does not."""
         if self.process.poll() is None:
@@ -90,11 +102,7 @@ class Laboratory:
             FlowError: One has; its last words are in the message.
         """
         for part in self.parts:
-            if part.process.poll() is not None:
-                raise FlowError(
-                    f"{part.name} ended with status {part.process.returncode}: {part.last_words}. "
-                    f"All of it is in {part.log}; the rest of the laboratory was stopped too, and no answer is lost."
-                )
+            part.check()
 
     def stop(self) -> None:
         """End all parts, the last one first."""
@@ -322,8 +330,8 @@ def up(
         say("the laboratory is up; Ctrl-C or `lakatos lab down` stops all of it")
         while not ending.wait(0.5):
             lab.check()
-            if server is None and part.process.poll() is not None:
-                raise FlowError(f"Prefect's server ended: {part.last_words}. Its log is {part.log}; nothing is lost.")
+            if server is None:
+                part.check()
     say("the laboratory is down")
 
 

@@ -19,6 +19,7 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from flows.audit_commands import audit_command, bundle_command  # noqa: E402
 from flows.backup_commands import backup_command, metrics_command, restore_command  # noqa: E402
 from flows.carry import tether  # noqa: E402
 from flows.data_commands import app as data_app  # noqa: E402
@@ -216,28 +217,8 @@ def report(
     Console().print(f"report: {escape(str(write_report(_find(run, runs), out)))}")
 
 
-@app.command()
-def audit(
-    run: RunName = "",
-    runs: RunsFolder = Path("runs"),
-    recompute: Annotated[bool, typer.Option(help="Run every theory again and compare the scores.")] = True,
-) -> None:
-    """Check a run: chain, artifacts, order, validity, and every score computed anew. Exit status 1 if anything fails.
-
-    In Python: `flows.audit.audit(folder)`.
-    """
-    from flows.audit import audit as audit_run
-
-    console = Console(soft_wrap=True)
-    found = audit_run(_find(run, runs), recompute=recompute)
-    for finding in found.findings:
-        mark = "[green]passed[/green]" if finding.passed else "[red]FAILED[/red]"
-        if finding.withdrawn:
-            mark = "[yellow]withdrawn[/yellow]"
-        console.print(f"{mark}  {escape(finding.name)}: {escape(finding.detail)}")
-    console.print("the audit passes" if found.passed else "[red]the audit fails[/red]")
-    if not found.passed:
-        raise typer.Exit(1)
+app.command("audit")(audit_command)
+app.command("bundle")(bundle_command)
 
 
 @app.command()

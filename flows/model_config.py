@@ -15,7 +15,7 @@ from language_models.settings import ModelSettings
 from memory.tools import TOOLS
 from theories.roles.lens import LENSES
 
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge")
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "codifier")
 MOST_RULES = 8
 
 
@@ -44,6 +44,8 @@ class RolesConfig(Part):
     judge: str = ""
     """Is one more member of the panel of judges; one model, since whether another takes its seat is for the gate to
     say."""
+    codifier: str = ""
+    """Writes the functions of plans that recur often enough, in the arm of memory that makes tools."""
     lenses: tuple[str, ...] = tuple(LENSES)
     """Under which successors are written."""
     successors: int = Field(3, ge=0, le=20)

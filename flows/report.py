@@ -62,6 +62,8 @@ FIRST_PICTURES = 6
 """Trials of an experiment that are shown at once; the rest unfold."""
 MOST_PICTURES = 60
 """Trials of an experiment that are drawn; the rest are described in a line each."""
+FEW_VERDICTS = 10
+"""Settled verdicts below which a normal interval means nothing."""
 MOST_NODES = 60
 """Theories in the family tree before those that were neither admitted nor ancestors are left out."""
 COIN = float(np.log(0.5))
@@ -113,6 +115,7 @@ def render(run: Reading) -> str:
         "percent_more": percent_more,
         "finite": np.isfinite,
         "first_pictures": FIRST_PICTURES,
+        "few": FEW_VERDICTS,
         "COIN": COIN,
     }
     figures = Figures()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from pydantic import BaseModel
 
 from experiments.domains import DOMAINS
+from flows.codify import codifier_question
 from judges.rubrics.language_model import FOLDER, PROMPT, PairReading, task
 from language_models.client import Sampling
 from language_models.pins import active
 from language_models.serving.shape import PromptShape
 from language_models.structured import answer_schema
+from memory.draft import PlanBundle, bundle_of
+from memory.plan import Called, make_plan
+from memory.tools import TOOLS
 from theories.families import FAMILIES
 from theories.roles.answer import Audit, CaseReading, Steelman, Successor, trials_type
 from theories.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
@@ -56,6 +62,8 @@ def role_shapes(
         "judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ()
     )
     questions.append((judge, 12.0))
+    codifier: Question[Any] = codifier_question(_bundle(), ())
+    questions.append((codifier, 0.1))
     pins = pins_of()
     shapes = []
     for question, share in questions:
@@ -65,3 +73,9 @@ def role_shapes(
         sent = pinned_request(request, rules).model_copy(update={"answer_schema": answer_schema(question.answer)})
         shapes.append(PromptShape(f"{question.role}: {question.prompt.name}", sent, question.answer, share))
     return tuple(shapes)
+
+
+def _bundle() -> PlanBundle:
+    """A plan as a codifier is told of it, made up."""
+    made = Called("score", {"theories": [CASE["loser"]], "experiments": ["1.1"]}, {"lines": []})
+    return bundle_of([make_plan("multiattribute", "shape", "shape", [made], TOOLS, (digest_of(CASE),))], TOOLS)

@@ -32,6 +32,7 @@ from theories.families.family import Family
 from theories.laboratory import Laboratory
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest, Fingerprint, digest_bytes, digest_of
+from traces.head import write_head
 from traces.journal import INTENT
 from traces.record import Record
 from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
@@ -163,6 +164,10 @@ class Run:
             for line in self.state.board().standings[:8]
         ]
         self.progress.leaderboard(rows)
+
+    def sign(self) -> None:
+        """Sign the present end of the journal."""
+        write_head(self.folder)
 
     def close(self) -> None:
         """End the sandboxes and let others write the journal."""

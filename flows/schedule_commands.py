@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -206,9 +207,11 @@ def serve_command(
     with ExitStack() as stack:
         server = configured_server()
         by_event = os.environ.get("LAKATOS_BY_EVENT", "" if server is None else "1") == "1"
+        check: Callable[[], None] | None = None
         if server is None:
-            server = f"{stack.enter_context(prefect_server(runs, say=say)).address}/api"
-            say(f"Prefect: {server.removesuffix('/api')}")
+            part = stack.enter_context(prefect_server(runs, say=say))
+            server, check = f"{part.address}/api", part.check
+            say(f"Prefect: {part.address}")
         else:
             require_reachable(server)
         _be_client_of(server)
@@ -216,7 +219,7 @@ def serve_command(
 
         from flows.deploy import serve_schedules
 
-        asyncio.run(serve_schedules(runs, limit=limit, by_event=by_event, others=others, say=say))
+        asyncio.run(serve_schedules(runs, limit=limit, by_event=by_event, others=others, say=say, check=check))
         say("no longer served")
 
 

@@ -50,7 +50,7 @@ def run_study(
     warm_up(engine)
     try:
         with shown, one_thread(), create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
-            return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting))
+            return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name))
     finally:
         cool_down()
 
@@ -85,7 +85,7 @@ def resume_run(
         if enough:
             take_answers(run)
             _close(run)
-        return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting))
+        return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name))
 
 
 def _close(run: Run) -> None:

@@ -264,7 +264,7 @@ def run_sweep(
         sweep = Sweep(folder, cells, data=data, parallel=parallel, workers=workers, show=show)
         return await carry_sweep(sweep)
 
-    return execute(engine, main)
+    return execute(engine, main, title=folder.name)
 
 
 # -- comparing -------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from traces.stores.store import Row, Store
 INTENT: Final = "intent"
 """The kind of the event that is written before a step runs."""
 _read: Final = json.JSONDecoder().decode
+_TYPES: Final = tuple(int if name in ("seq", "attempt") else str for name in Row._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +282,8 @@ def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
 
 def fault(row: Row) -> str | None:
     """What is wrong with one row by itself; None if nothing is."""
+    if any(type(value) is not kind for value, kind in zip(row, _TYPES, strict=True)):
+        return "was changed: a column holds another type of value than was written"
     return standalone.fault_of(_stored(row))
 
 
@@ -289,10 +292,22 @@ def link_fault(row: Row, previous_seq: int, previous_hash: Digest) -> str | None
     return standalone.link_fault_of(row.seq, _bytes(row.previous_hash), previous_seq, _bytes(previous_hash))
 
 
+def as_text(row: Row) -> Row:
+    """A damaged row with values of the types that rows have, so that what is left of it can be looked at."""
+    values = (value if type(value) is kind else _as(kind, value) for value, kind in zip(row, _TYPES, strict=True))
+    return Row(*values)  # type: ignore[arg-type]
+
+
+def _as(kind: type, value: object) -> object:
+    if kind is int:
+        return 0
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
 def place(row: Row | Event) -> str:
     """Words for which event this is."""
-    name = row.name.encode(errors="replace").decode()
-    return f"event {row.seq} ({row.kind.encode(errors='replace').decode()} of {name!r})"
+    kind, name = (str(text).encode(errors="replace").decode() for text in (row.kind, row.name))
+    return f"event {row.seq} ({kind} of {name!r})"
 
 
 def event_of(row: Row) -> Event:
@@ -332,7 +347,7 @@ def _event(row: tuple[Any, ...]) -> Event:
 
 
 def _place(row: standalone.StoredRow) -> str:
-    kind, name = row.kind.decode(errors="replace"), row.name.decode(errors="replace")
+    kind, name = (bytes(text or b"").decode(errors="replace") for text in (row.kind, row.name))
     return f"event {row.seq} ({kind} of {name!r})"
 
 
@@ -341,8 +356,8 @@ def step_key(name: str, inputs: Sequence[Digest], position: Mapping[str, int | s
     return digest_of({"name": name, "inputs": list(inputs), "position": dict(position)})
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
 def _stored(row: Row) -> standalone.StoredRow:

@@ -193,13 +193,16 @@ def sound(rows: Iterable[tuple[Any, ...]], last: int, expected: bytes | None) ->
     sha256, escaped, words = hashlib.sha256, _ESCAPED, dict[bytes, bytes]()
     for row in rows:
         seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
-        for word in (kind, name):
-            if word not in words:
-                words[word] = quoted(word)
-        record = b'{"body":%b,"inputs":%b,"key":"%b","kind":%b}' % (body, inputs, key, words[kind])
-        event = b'["lakatos-event-1",%d,"%b",%d,%b,%b,"%b","%b"]' % (
-            seq, time_utc, attempt, words[name], position, digest, previous
-        )  # fmt: skip
+        try:
+            for word in (kind, name):
+                if word not in words:
+                    words[word] = quoted(word)
+            record = b'{"body":%b,"inputs":%b,"key":"%b","kind":%b}' % (body, inputs, key, words[kind])
+            event = b'["lakatos-event-1",%d,"%b",%d,%b,%b,"%b","%b"]' % (
+                seq, time_utc, attempt, words[name], position, digest, previous
+            )  # fmt: skip
+        except TypeError:
+            raise ChainFaultError(StoredRow(*row), "was changed: a column holds another type of value") from None
         if (
             (previous != expected and expected is not None)
             or seq != last + 1
@@ -222,7 +225,7 @@ def first_fault(rows: Iterable[tuple[Any, ...]], start: bytes) -> tuple[int, byt
         for row in sound(rows, 0, start):
             last, own = row[0], row[11]
     except ChainFaultError as error:
-        return last, own, f"event {error.row.seq} ({error.row.kind.decode(errors='replace')}) {error.problem}"
+        return last, own, f"event {error.row.seq} {error.problem}"
     return last, own, None
 
 

@@ -10,7 +10,7 @@ from traces.artifact import ArtifactStore
 from traces.digest import Digest
 from traces.errors import ArtifactError, JournalError, RecordError
 from traces.head import HEADS_FILE, Head, kept_apart, kept_heads, known_key
-from traces.journal import INTENT, Event, event_of, fault, link_fault, meta_of, place, start_of, step_key
+from traces.journal import INTENT, Event, as_text, event_of, fault, link_fault, meta_of, place, start_of, step_key
 from traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from traces.stores import STORES
@@ -151,6 +151,7 @@ def _chained(store: Store, start: Digest, findings: _Findings) -> Iterator[Row]:
     for row in store.rows():
         if problem := fault(row) or link_fault(row, seq, expected_hash):
             findings.add("chain", f"{place(row)} {problem}.", row.seq)
+            row = as_text(row)
         seq, expected_hash = row.seq, row.hash
         yield row
 

@@ -510,7 +510,7 @@ def test_answers_that_are_gone_although_nobody_withdrew_fail_the_audit(copy: Pat
     state, trace = read_state(copy)
     with trace:
         trace.artifacts.erase(state.answers["1.1"][0].record.answers)
-    found = audit(copy, recompute=False)
+    found = audit(copy, recompute="none")
     assert not found.passed
     assert [finding.name for finding in found.findings if not finding.passed] == ["references"]
 

@@ -101,7 +101,7 @@ def test_what_was_selected_and_searched_under_a_displaced_judge_stays(evolved: P
     )
     assert set(by_kind) <= {"judge_seated", "measured", "verdict", "verdict_resolved", "candidate_decided"}
     assert by_kind["judge_seated"] == 1
-    assert audit(evolved, recompute=False).passed
+    assert audit(evolved, recompute="none").passed
 
 
 def test_labels_of_confirm_are_read_only_after_the_challenge_was_registered_and_by_the_gate(trace: Trace) -> None:
@@ -290,4 +290,4 @@ def test_an_epoch_that_ended_stays_ended_when_somebody_withdraws(tmp_path: Path)
     trace.close()
     assert state.concluded is not None
     assert state.verdicts
-    assert audit(folder, recompute=False).passed
+    assert audit(folder, recompute="none").passed

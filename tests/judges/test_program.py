@@ -14,6 +14,7 @@ from judges.program import (
     breed,
     criterion,
     fit,
+    gain_of_breeding,
     labelled,
     log_odds,
     mutate,
@@ -145,3 +146,21 @@ def test_features_of_submissions_are_arranged_by_name():
     assert items.values.tolist() == [[1.0, 1.0], [2.0, 1.0]]
     assert items.labels.tolist() == [1.0, 0.0]
     assert logit(0.5) == 0
+
+
+def test_breeding_pays_where_another_feature_matters_and_not_where_none_does():
+    names = ("advantage_z", *(f"noise_{number}" for number in range(6)), "told")
+    gains = []
+    for weight in (0.0, 2.0):
+        rng = np.random.default_rng(5)
+        values = rng.normal(size=(200, len(names)))
+        labels = rng.random(200) < expit(values[:, 0] + weight * values[:, -1])
+        items = Labelled(names, values, labels.astype(float), np.ones(200))
+        start = Program((Term((Factor("advantage_z"),)),))
+        best = breed(start, items, np.random.default_rng(1))[0]
+        in_sample = criterion(best, items) - criterion(fit(start, items), items)
+        assert in_sample > 0  # on the items that chose it, the best always looks better
+        gains.append(gain_of_breeding(start, items, list(range(200)), np.random.default_rng(2)))
+    (nothing, error), (much, other) = gains
+    assert nothing < error
+    assert much > 4 * other

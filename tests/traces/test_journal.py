@@ -17,7 +17,7 @@ from traces.errors import (
     ReadOnlyError,
     RecordError,
 )
-from traces.journal import INTENT, Journal, step_key
+from traces.journal import INTENT, Entry, Journal, step_key
 
 
 def write(journal, number, kind="noted", **body):
@@ -50,6 +50,52 @@ def test_each_event_is_chained_to_the_one_before(journal):
     events = [write(journal, number) for number in range(3)]
     assert events[0].previous_hash == start
     assert all(later.previous_hash == earlier.hash for earlier, later in pairwise(events))
+
+
+def entry(number, kind="noted", step="note"):
+    position = {"number": number}
+    key = step_key(step, (), position)
+    return Entry(kind, {"number": number}, key=key, name=step, position=position, inputs=())
+
+
+def test_events_of_one_commit_are_chained_like_any_others(journal):
+    before = write(journal, 0)
+    together = journal.append_all([entry(1, INTENT), entry(1), entry(2)])
+    after = write(journal, 3)
+    assert list(journal.events()) == [before, *together, after]
+    assert [event.seq for event in together] == [2, 3, 4]
+    assert journal.append_all([]) == []
+
+
+def test_of_events_of_one_commit_all_are_written_or_none(journal):
+    first = write(journal, 1)
+    with pytest.raises(JournalError, match="second result of one step"):
+        journal.append_all([entry(2), entry(1), entry(3)])
+    with pytest.raises(RecordError, match="is no digest"):
+        journal.append_all([entry(2), Entry("noted", {}, key="x", name="note", position={}, inputs=())])
+    assert list(journal.events()) == [first]
+    assert write(journal, 2).seq == 2
+
+
+def test_a_log_cut_in_the_middle_of_a_record_ends_at_the_last_whole_one(path, tmp_path):
+    with Journal.create(path, {}) as journal:
+        events = [write(journal, number, text="x" * 6000) for number in range(4)]
+        sizes = []
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        whole = path.with_name(path.name + "-wal").read_bytes()
+        main = path.read_bytes()
+    for share in (0.3, 0.6, 0.9, 0.999):
+        (copy / path.name).write_bytes(main)
+        (copy / (path.name + "-wal")).write_bytes(whole[: int(len(whole) * share)])
+        (copy / (path.name + "-shm")).unlink(missing_ok=True)
+        with Journal.open(copy / path.name) as journal:
+            found = list(journal.events())
+            assert found == events[: len(found)]
+            sizes.append(len(found))
+            assert write(journal, 100).seq == len(found) + 1
+    assert sizes == sorted(sizes)
+    assert 0 < sizes[-1] < 4
 
 
 def test_the_record_digest_depends_on_the_record_only(journal):

@@ -273,7 +273,7 @@ class SqliteStore:
     def _read(self, query: str, *values: object, as_bytes: bool = False) -> list[Any]:
         try:
             if self._connection is not None:
-                with self._guard:
+                with self._guard, _damage():
                     self._connection.text_factory = bytes if as_bytes else _text
                     return self._connection.execute(query, values).fetchall()
             return read_apart(self.path, query, values, as_bytes)
@@ -297,8 +297,20 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=10
     )
     connection.text_factory = _text
-    connection.execute("PRAGMA synchronous = FULL")
+    with _damage():
+        connection.execute("PRAGMA synchronous = FULL")
     return connection
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Python fails on a message of SQLite that quotes damaged text, and hides that the file is damaged."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        damaged = sqlite3.DatabaseError("its text is damaged")
+        damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damaged from error
 
 
 def read_apart(path: Path, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
@@ -316,7 +328,8 @@ def read_apart(path: Path, query: str, values: tuple[object, ...], as_bytes: boo
             connection = _connect(path, "ro&immutable=1" if at_rest else "ro")
             try:
                 connection.text_factory = bytes if as_bytes else _text
-                found = connection.execute(query, values).fetchall()
+                with _damage():
+                    found = connection.execute(query, values).fetchall()
             finally:
                 connection.close()
         except sqlite3.Error as error:

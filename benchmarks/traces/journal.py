@@ -1,0 +1,181 @@
+"""How fast a journal is written, verified and folded, beside plain SQLite, and how its memory grows.
+
+    python benchmarks/traces/journal.py                    # a million records; benchmarks/results/traces/journal.json
+    python benchmarks/traces/journal.py --records 100000
+
+Appends are durable: a commit is on disk when it returns. Plain SQLite writes the same rows in the same way without
+hashes or canonical JSON. Rates by the clock depend on what else the machine does (the load is stated), so each stands
+beside the rate by processor time. References are from the same kind of measurement on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.provenance import provenance  # noqa: E402
+from traces.fold import fold  # noqa: E402
+from traces.journal import Entry, Event, Journal, start_of, step_key  # noqa: E402
+from traces.standalone import first_fault  # noqa: E402
+from traces.stores.store import Row  # noqa: E402
+
+BATCHES = (1, 10, 100, 1000)
+REFERENCE = {"append 1": 3519, "append 10": 23571, "append 100": 30255, "append 1000": 36320, "verify": 427_000}
+"""Events a second: write-ahead log, a flush for each commit, by size of batch; and walking the chain."""
+SECONDS = 3.0
+"""Of each measurement of appends."""
+INSERT = f"INSERT INTO event VALUES ({','.join('?' * len(Row._fields))})"
+
+
+def entry(number: int) -> Entry:
+    """An event as campaigns write them: a score of some theory, about a kilobyte in all."""
+    position = {"cycle": number % 7, "number": number}
+    key = step_key("score", (), position)
+    body = {"kind": "drawn", "version": 1, "values": [number / k for k in range(3, 12)], "text": "x" * 150}
+    return Entry("drawn", body, key=key, name="score", position=position, inputs=(key, key))
+
+
+def timed(work: Callable[[], int]) -> dict[str, float]:
+    """Events a second by the clock and by processor time."""
+    begun, busy = time.perf_counter(), time.process_time()
+    n = work()
+    elapsed, used = time.perf_counter() - begun, time.process_time() - busy
+    return {"n": n, "a_second": round(n / elapsed), "a_processor_second": round(n / max(used, 1e-9))}
+
+
+def append(folder: Path, batch: int) -> dict[str, float]:
+    """Appends to a journal, ``batch`` in a commit."""
+    with Journal.create(folder / f"batch-{batch}.sqlite", {"seed": 1}) as journal:
+
+        def work() -> int:
+            n, until = 0, time.perf_counter() + SECONDS
+            while time.perf_counter() < until:
+                journal.append_all([entry(number) for number in range(n, n + batch)])
+                n += batch
+            return n
+
+        return timed(work)
+
+
+def append_plainly(folder: Path, batch: int, rows: list[Row]) -> dict[str, float]:
+    """The same rows, written by SQLite alone."""
+    with closing(sqlite3.connect(folder / f"plain-{batch}.sqlite", isolation_level=None)) as sql:
+        sql.execute("PRAGMA journal_mode = WAL")
+        sql.execute("PRAGMA synchronous = FULL")
+        sql.execute("CREATE TABLE event (seq INTEGER PRIMARY KEY, " + ", ".join(Row._fields[1:]) + ") ")
+        sql.execute("CREATE INDEX event_key ON event (key)")
+
+        def work() -> int:
+            n, until = 0, time.perf_counter() + SECONDS
+            while time.perf_counter() < until:
+                sql.execute("BEGIN")
+                sql.executemany(INSERT, ((n + k + 1, *rows[(n + k) % len(rows)][1:]) for k in range(batch)))
+                sql.execute("COMMIT")
+                n += batch
+            return n
+
+        return timed(work)
+
+
+def fill(path: Path, n: int) -> None:
+    """A journal of ``n`` events."""
+    with Journal.create(path, {"seed": 1}) as journal:
+        for start in range(0, n, 5000):
+            journal.append_all([entry(number) for number in range(start, min(start + 5000, n))])
+
+
+def apart(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What ``work`` returns, from a process of its own, with the memory that it came to need there."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found = work()
+        found["memory_grew_mib"] = round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, 1)
+        os.write(writing, json.dumps(found).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        answer: dict[str, Any] = json.loads(told.read())
+    os.waitpid(child, 0)
+    return answer
+
+
+def verified(path: Path) -> dict[str, Any]:
+    """Walk the whole chain."""
+    with Journal.open(path, read_only=True) as journal:
+
+        def work() -> int:
+            last, _, problem = first_fault(journal.store.stored(), start_of(journal.store.meta()).encode())
+            assert problem is None
+            return last
+
+        return timed(work)
+
+
+def folded(path: Path) -> dict[str, Any]:
+    """Fold every event into a count by kind, each verified and read."""
+
+    def count(state: dict[str, int], event: Event) -> dict[str, int]:
+        state[event.kind] = state.get(event.kind, 0) + 1
+        return state
+
+    with Journal.open(path, read_only=True) as journal:
+        begun, busy = time.perf_counter(), time.process_time()
+        total = sum(fold(journal.events(), {}, count).values())
+        return {"n": total, "seconds": round(time.perf_counter() - begun, 3),
+                "processor_seconds": round(time.process_time() - busy, 3)}  # fmt: skip
+
+
+def main() -> None:
+    """Measure and write everything down."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--records", type=int, default=1_000_000)
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "journal.json")
+    chosen = options.parse_args()
+    base = Path(tempfile.mkdtemp(prefix="lakatos-journal-", dir=ROOT.parent))  # on a disk, not in memory
+    load = [round(value, 1) for value in os.getloadavg()]
+    try:
+        small = base / "small.sqlite"
+        fill(small, 100_000)
+        with Journal.open(small, read_only=True) as journal:
+            rows = [row for row, _ in zip(journal.store.rows(), range(1000), strict=False)]
+            n_bytes = small.stat().st_size / journal.head[0]
+        result: dict[str, Any] = {
+            **provenance(),
+            "load_average": load,
+            "bytes_on_disk_an_event": round(n_bytes),
+            "append": {str(batch): append(base, batch) for batch in BATCHES},
+            "plain_sqlite": {str(batch): append_plainly(base, batch, rows) for batch in BATCHES},
+            "fold_100000": apart(lambda: folded(small)),
+            "verify_100000": apart(lambda: verified(small)),
+        }
+        if chosen.records > 100_000:
+            large = base / "large.sqlite"
+            fill(large, chosen.records)
+            result[f"verify_{chosen.records}"] = apart(lambda: verified(large))
+        result["reference_a_second"] = REFERENCE
+        result["load_average_at_the_end"] = [round(value, 1) for value in os.getloadavg()]
+    finally:
+        shutil.rmtree(base)
+    chosen.out.parent.mkdir(parents=True, exist_ok=True)
+    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()

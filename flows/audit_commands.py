@@ -1,0 +1,102 @@
+"""Commands on the trace: audit a run or a bundle, and make a bundle."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+if TYPE_CHECKING:
+    from flows.audit import Audit, HowMuch
+
+MARKS = {"passed": "[green]passed[/green]", "failed": "[red]FAILED[/red]", "withdrawn": "[yellow]withdrawn[/yellow]",
+         "skipped": "[yellow]skipped[/yellow]"}  # fmt: skip
+
+
+def audit_command(
+    run: Annotated[
+        str, typer.Argument(help="Name of a run in the runs folder, its path, or a bundle; the newest by default.")
+    ] = "",
+    runs: Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")] = Path(
+        "runs"
+    ),
+    recompute: Annotated[str, typer.Option(help="all, none, or sample: which records are computed again.")] = "all",
+    sample: Annotated[int, typer.Option(help="Steps of a sample.", min=1)] = 20,
+    no_recompute: Annotated[bool, typer.Option("--no-recompute", hidden=True)] = False,
+    as_machine: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
+    key: Annotated[str, typer.Option(help="Public key that signed the heads; this laboratory's by default.")] = "",
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)] = 2,
+) -> None:
+    """Check a run: chain, artifacts, heads, order, validity, rules, budgets, and every number computed anew.
+
+    Exit status 1 if anything fails. In Python: `flows.audit.audit(folder)`.
+    """
+    from flows.audit import as_json, audit
+    from flows.places import find_run
+
+    if recompute not in ("all", "none", "sample"):
+        raise typer.BadParameter(f"{recompute!r} is none of all, sample, none", param_hint="--recompute")
+    how: HowMuch = "none" if no_recompute else recompute  # type: ignore[assignment]
+
+    def look(folder: Path, signed_by: str | None) -> Audit:
+        return audit(folder, recompute=how, n_sampled=sample, key=signed_by, data=data, n_workers=workers)
+
+    place = Path(run) if run and zipfile.is_zipfile(run) else None
+    if place is None:
+        found = look(find_run(run, runs), key or None)
+    else:
+        from flows.bundle import unbundle
+
+        with tempfile.TemporaryDirectory(prefix="lakatos-bundle-") as name:
+            # Whose key it is, the bundle's own verification says; another laboratory's is no fault.
+            found = look(unbundle(place, Path(name) / place.stem), key)
+    if as_machine:
+        sys.stdout.write(as_json(found) + "\n")
+    else:
+        _show(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _show(found: Audit) -> None:
+    from flows.audit import signed_list
+
+    console = Console(soft_wrap=True)
+    for item in found.findings:
+        console.print(f"{MARKS[item.state]}  {escape(item.name)}: {escape(item.detail)}")
+    rest = signed_list(found).splitlines()[len(found.findings) :]
+    for line in rest:
+        console.print(f"[red]{escape(line)}[/red]" if line == "the audit fails" else escape(line))
+
+
+def bundle_command(
+    run: Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path; newest by default.")] = "",
+    runs: Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")] = Path(
+        "runs"
+    ),
+    out: Annotated[Path | None, typer.Option(help="File to write; NAME.bundle.zip here by default.")] = None,
+) -> None:
+    """Write one signed archive of a run that anybody can verify with Python alone, and compute again.
+
+    In Python: `flows.bundle.bundle(folder, out)`.
+    """
+    from flows.bundle import bundle
+    from flows.places import find_run
+    from traces.head import known_key
+
+    folder = find_run(run, runs)
+    written = bundle(folder, out or Path(f"{folder.resolve().name}.bundle.zip"))
+    console = Console(soft_wrap=True)
+    console.print(f"bundle: {escape(str(written))} ({written.stat().st_size / 2**20:.1f} MiB)")
+    console.print(
+        f"anybody verifies it with: python3 {escape(written.name)}\npublish this key beside it: {known_key()}"
+    )

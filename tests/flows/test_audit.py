@@ -1,0 +1,262 @@
+"""The audit of a run: what was promised, whether every number comes out again, and bundles that others can verify."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.participants.web.store import COLLECTION_FILE
+from flows.audit import audit
+from flows.bundle import bundle, identifiers_in, unbundle
+from flows.main import app
+from flows.recompute import difference, walk_again
+from flows.record import RECORD_TYPES, Concluded
+from flows.start import run_study
+from theories.record import TheoryScored
+from traces.errors import HeadError
+from traces.fold import canonical_digest
+from traces.journal import INTENT, Journal, hash_of, record_digest_of
+from traces.step import JOURNAL_FILE, Trace
+from traces.stores.store import Row
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small import small_study
+
+SHORT = {
+    "theories__candidates": 2,
+    "theories__successors": 1,
+    "theories__induction": False,
+    "theories__draws": 32,
+    "design__trials": 8,
+    "design__participants": 8,
+    "design__candidates": 20,
+    "design__refused": "cover",
+    "participants__careless": 0.3,
+    "exclusions": {"median_time_below_ms": 450.0, "replacements": 4},
+    "stop": {"cycles": 1, "least_cycles": 1},
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "audited"
+    assert isinstance(run_study(small_study(**SHORT), folder, n_workers=1), Concluded)
+    return folder
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+def forge(folder: Path, kind: str, change: Callable[[dict[str, Any]], Any]) -> int:
+    """Change the first record of a kind and hash everything after it anew, as somebody would who knows this code.
+
+    The heads beside the journal are removed; those in the second place are not.
+    """
+    with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
+        rows = list(journal.store.rows())
+    seq = next(row.seq for row in rows if row.kind == kind)
+    with closing(sqlite3.connect(folder / JOURNAL_FILE, isolation_level=None)) as database:
+        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            database.execute(f"DROP TRIGGER {name}")
+        previous = rows[0].previous_hash
+        for row in rows:
+            if row.seq == seq:
+                body = json.loads(row.body)
+                change(body)
+                row = row._replace(body=json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+            row = row._replace(previous_hash=previous, record_digest=record_digest_of(row))
+            row = row._replace(hash=hash_of(row))
+            previous = row.hash
+            database.execute("DELETE FROM event WHERE seq = ?", (row.seq,))
+            database.execute(f"INSERT INTO event VALUES ({','.join('?' * len(row))})", row)
+        for _, sql in triggers:
+            database.execute(sql)
+    (folder / "heads.jsonl").unlink()
+    return seq
+
+
+def test_every_deterministic_record_comes_out_again_bit_for_bit(finished: Path) -> None:
+    with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
+        form = canonical_digest(trace.journal.events())
+        found = walk_again(trace, wanted=lambda event: True, n_workers=1)
+        kinds = {event.kind for event in trace.journal.events()} - {INTENT}
+        assert canonical_digest(trace.journal.events()) == form
+    assert found.wrong == []
+    assert found.near == 0
+    assert found.end == ""
+    assert kinds - set(found.again) <= {"more_asked"}
+    for kind in ("design_chosen", "preregistration", "theory_scored", "diagnosis", "cycle_closed", "concluded"):
+        assert found.again[kind] >= 1
+
+
+def test_the_audit_answers_every_question(finished: Path) -> None:
+    found = audit(finished, n_workers=1)
+    assert found.passed, [item for item in found.findings if not item.passed]
+    states = {item.name: item.state for item in found.findings}
+    for name in ("chain", "heads", "order", "prequential", "people", "validity", "conclusion", "exclusions",
+                 "people budget", "recomputation", "campaign"):  # fmt: skip
+        assert states[name] == "passed", name
+    assert "model budget" not in states
+
+
+def test_a_score_that_was_forged_with_the_whole_chain_is_named(copy: Path) -> None:
+    def better(body: dict[str, Any]) -> None:
+        body["error"] = body["error"] / 2
+
+    seq = forge(copy, "theory_scored", better)
+    with Trace.open(copy, RECORD_TYPES, read_only=True) as trace:
+        found = walk_again(trace, wanted=lambda event: event.kind == "theory_scored", n_workers=1)
+    assert len(found.wrong) == 1
+    assert f"theory_scored (event {seq}, score" in found.wrong[0]
+    assert "error is recorded as" in found.wrong[0]
+
+
+def test_a_journal_written_anew_is_found_by_heads_that_are_kept_elsewhere(copy: Path) -> None:
+    forge(copy, "concluded", lambda body: body.update(text="Something else."))
+    found = audit(copy, recompute="none")
+    assert not found.passed
+    assert {item.name for item in found.findings if not item.passed} >= {"heads"}
+    (trust,) = [item for item in found.findings if item.name == "trustworthy"]
+    assert "are as they were written" in trust.detail
+
+
+def test_an_exclusion_that_the_rules_do_not_ask_for_is_found(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "empty"))  # a forger who holds the second place, too
+    forge(copy, "person_excluded", lambda body: body.update(rule="another_rule"))
+    found = {item.name: item for item in audit(copy, recompute="none").findings}
+    assert found["heads"].passed
+    assert not found["exclusions"].passed
+    assert "by 'another_rule', which the answers do not break" in " ".join(found["exclusions"].problems)
+    assert "and was not excluded" in " ".join(found["exclusions"].problems)
+
+
+def test_a_sample_is_computed_again_and_the_rest_is_said_to_be_taken_as_it_is(finished: Path) -> None:
+    found = audit(finished, recompute="sample", n_sampled=2, n_workers=1)
+    (line,) = [item for item in found.findings if item.name == "recomputation"]
+    assert "taken as they are" in line.detail
+    assert found.passed
+
+
+def test_the_audit_speaks_to_machines_and_says_with_its_exit_status_whether_it_passes(copy: Path) -> None:
+    told = CliRunner().invoke(app, ["audit", str(copy), "--recompute", "none", "--json"])
+    assert told.exit_code == 0, told.output
+    value = json.loads(told.output)
+    assert value["passed"]
+    assert value["head"]["seq"] > 10
+    assert {item["state"] for item in value["findings"]} == {"passed", "skipped"}
+    artifact = next(path for path in (copy / "artifacts").rglob("*") if path.is_file())
+    artifact.write_bytes(artifact.read_bytes()[:-1])
+    failed = CliRunner().invoke(app, ["audit", str(copy), "--recompute", "none", "--json"])
+    assert failed.exit_code == 1
+    assert artifact.name in failed.output
+    refused = CliRunner().invoke(app, ["audit", str(copy), "--recompute", "some"])
+    assert refused.exit_code == 2
+
+
+def test_a_missing_artifact_is_named_with_what_to_do(copy: Path) -> None:
+    with Trace.open(copy, RECORD_TYPES, read_only=True) as trace:
+        digest = next(trace.records(TheoryScored)).record.trials
+    (copy / "artifacts" / digest[:2] / digest).unlink()
+    found = audit(copy, recompute="none")
+    assert not found.passed
+    text = " ".join(item.detail for item in found.findings)
+    assert digest in text
+    assert "restore" in text
+
+
+def test_numbers_that_differ_by_rounding_are_near_and_others_are_told_apart() -> None:
+    def nothing(digest: str) -> str:
+        return digest
+
+    assert difference({"a": [1.0, 2.0]}, {"a": [1.0, 2.0 + 1e-9]}, nothing) == ""
+    assert "a[1] is recorded as 2.0" in difference({"a": [1.0, 2.0]}, {"a": [1.0, 2.1]}, nothing)
+    assert "in one of the two only" in difference({"a": 1}, {"b": 1}, nothing)
+    assert difference(1, 2, nothing)
+    held = {"a" * 64: {"x": 0.5}, "b" * 64: {"x": 0.5 + 1e-10}, "c" * 64: {"x": 0.6}}
+    assert difference("a" * 64, "b" * 64, held.__getitem__) == ""
+    assert difference("a" * 64, "c" * 64, held.__getitem__)
+
+
+# --- bundles ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def archive(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bundle(finished, tmp_path_factory.mktemp("bundles") / "audited.bundle.zip")
+
+
+def verified(path: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-I", "-S", str(path), *more], capture_output=True, text=True, check=False)
+
+
+def test_python_alone_verifies_a_bundle(archive: Path, tmp_path: Path) -> None:
+    done = verified(archive)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the bundle is as it was signed" in done.stdout
+    with zipfile.ZipFile(archive) as whole:
+        whole.extractall(tmp_path)
+    unpacked = verified(tmp_path / "verify.py")
+    assert unpacked.returncode == 0, unpacked.stdout
+    other = verified(archive, "--key", "ab" * 32)
+    assert other.returncode == 1
+    assert "not by abab" in other.stdout
+
+
+@pytest.mark.parametrize("what", ["journal/events.jsonl", "heads.jsonl", "manifest.json", "laboratory/pyproject.toml"])
+def test_one_changed_byte_of_a_bundle_is_found(archive: Path, tmp_path: Path, what: str) -> None:
+    with zipfile.ZipFile(archive) as whole:
+        whole.extractall(tmp_path)
+    data = bytearray((tmp_path / what).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / what).write_bytes(bytes(data))
+    done = verified(tmp_path / "verify.py")
+    assert done.returncode == 1
+    assert "FAILED" in done.stdout
+
+
+def test_a_bundle_becomes_a_run_again_that_passes_its_audit(archive: Path, finished: Path, tmp_path: Path) -> None:
+    again = unbundle(archive, tmp_path / "again")
+    for folder in (finished, again):
+        with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+            rows = [Row(*row) for row in journal.store.rows()]
+        if folder == finished:
+            expected = rows
+    assert rows == expected
+    assert audit(again, recompute="none").passed
+
+
+def test_a_bundle_holds_nothing_that_says_who_somebody_is(archive: Path, copy: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive) as whole:
+        names = whole.namelist()
+    assert not [name for name in names if name.endswith((".sqlite", ".key")) and not name.startswith("laboratory/")]
+    with closing(sqlite3.connect(copy / COLLECTION_FILE, isolation_level=None)) as sql:
+        sql.execute("CREATE TABLE identifier (participant TEXT, submission TEXT)")
+        sql.execute("CREATE TABLE access (token TEXT)")
+        sql.execute("INSERT INTO identifier VALUES ('weighted_additive', 'visit-7')")  # words of the study itself
+    assert identifiers_in(copy) == {"weighted_additive", "visit-7"}
+    with pytest.raises(HeadError, match="holds an identifier of a person"):
+        bundle(copy, tmp_path / "refused.zip")
+    assert not (tmp_path / "refused.zip").exists()
+
+
+def test_a_run_that_does_not_verify_is_not_bundled(copy: Path, tmp_path: Path) -> None:
+    artifact = next(path for path in (copy / "artifacts").rglob("*") if path.is_file())
+    artifact.write_bytes(b"changed")
+    with pytest.raises(HeadError, match="does not verify"):
+        bundle(copy, tmp_path / "x.zip")

@@ -1,0 +1,122 @@
+"""A language model writes the function of a recurring plan; it climbs the same ladder, or the plan is compiled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.consolidate import _make
+from flows.errors import StudyError
+from flows.memory_record import ToolTried
+from flows.record import RECORD_TYPES
+from flows.run import Run, begin, create_run
+from language_models.record import LanguageModelCalled
+from memory.codifier import compile_plan, instructions
+from memory.draft import ToolDraft, bundle_of
+from memory.item import ToolRefused, ToolValidated
+from memory.library import Library
+from memory.plan import Plan
+from memory.signature import canonical_form
+from memory.tools import TOOLS
+from tests.flows.remembering import write_run
+from tests.flows.small import small_study
+from theories.roles.record import RoleAnswered
+from traces.record import Record
+from traces.step import Recorded, Trace
+
+
+@pytest.fixture
+def plans(tmp_path: Path) -> list[Plan]:
+    """Of three studies beside the run."""
+    return [write_run(tmp_path, number) for number in range(3)]
+
+
+@contextmanager
+def run_with(tmp_path: Path, answers: list[str]) -> Iterator[Run]:
+    """A run at its end whose codifier says these things."""
+    study = small_study(
+        models={"writer": {"client": "scripted", "answers": answers}},
+        roles={"codifier": "writer"},
+        memory={"arm": "tools", "shared": True},
+    )
+    with create_run(study, tmp_path / "own", n_workers=1) as run:
+        started = begin(run)
+        run.state = replace(run.state, concluded=Recorded(started.record, started.digest))  # type: ignore[arg-type]
+        yield run
+
+
+def make(tmp_path: Path, plans: list[Plan], answers: list[str]) -> None:
+    with run_with(tmp_path, answers) as run:
+        asyncio.run(_make(run, Library(), plans, canonical_form(plans[0].steps).digest))
+
+
+def records(tmp_path: Path, kind: type[Record]) -> list[Any]:
+    with Trace.open(tmp_path / "own", RECORD_TYPES, read_only=True) as trace:
+        return [item.record for item in trace.records(kind)]
+
+
+def good(plans: list[Plan]) -> str:
+    """The compiled source, as a model would write it."""
+    return compile_plan(bundle_of(plans[:2], TOOLS)).source.replace("step_", "found_")
+
+
+def test_what_a_model_writes_becomes_a_tool_when_it_gives_what_the_plan_gives(
+    tmp_path: Path, plans: list[Plan]
+) -> None:
+    make(tmp_path, plans, [json.dumps({"source": good(plans)})])
+    (draft,) = records(tmp_path, ToolDraft)
+    assert draft.author == "language model writer"
+    assert "found_0" in draft.source
+    assert [item.name for item in records(tmp_path, ToolValidated)] == [draft.name]
+
+
+@pytest.mark.parametrize(
+    ("source", "rung"),
+    [
+        ("def run(arguments, call):\n    return {'steps': []}\n", "differential"),
+        ("import os\ndef run(arguments, call):\n    return {'steps': []}\n", "parse"),
+        ("def run(arguments, call):\n    call('launch_rocket')\n    return {'steps': []}\n", "closure"),
+    ],
+)
+def test_what_fails_the_ladder_is_on_record_and_the_plan_is_compiled_instead(
+    tmp_path: Path, plans: list[Plan], source: str, rung: str
+) -> None:
+    make(tmp_path, plans, [json.dumps({"source": source})])
+    written, compiled = records(tmp_path, ToolTried)
+    assert (written.passed, written.rung) == ((), rung)
+    assert compiled.passed
+    assert [item.author for item in records(tmp_path, ToolDraft)] == ["language model writer", "codifier"]
+    assert len(records(tmp_path, ToolValidated)) == 1
+    assert not records(tmp_path, ToolRefused)  # which would make the plan wait for more studies
+
+
+def test_a_model_that_says_nothing_that_can_be_read_costs_the_plan_nothing(tmp_path: Path, plans: list[Plan]) -> None:
+    make(tmp_path, plans, ["no JSON", "none again"])
+    assert [item.outcome for item in records(tmp_path, RoleAnswered)] == ["not_json"]
+    assert [item.author for item in records(tmp_path, ToolDraft)] == ["codifier"]
+    assert len(records(tmp_path, ToolValidated)) == 1
+
+
+def test_the_codifier_is_told_the_plan_and_clean_queries_and_nothing_else(tmp_path: Path, plans: list[Plan]) -> None:
+    make(tmp_path, plans, [json.dumps({"source": good(plans)})])
+    with Trace.open(tmp_path / "own", RECORD_TYPES, read_only=True) as trace:
+        (called,) = trace.records(LanguageModelCalled)
+        request = trace.artifacts.get_json(called.record.request)
+    said = "\n".join(message["content"] for message in request["messages"])
+    lines = instructions(bundle_of(plans[:2], TOOLS)).splitlines()
+    assert all(line in said for line in lines)
+    assert not any(digest in said for plan in plans for digest in plan.evidence)
+    assert "small" not in said  # the study's own name and question
+    assert "Which rule" not in said
+
+
+def test_a_codifier_needs_the_arm_that_makes_tools() -> None:
+    with pytest.raises(StudyError, match=r"roles.codifier: .*memory.arm"):
+        small_study(models={"writer": {"client": "scripted"}}, roles={"codifier": "writer"})
