@@ -27,7 +27,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -86,11 +86,19 @@ class MortalStore(SqliteStore):
 
     def append(self, row: Row) -> None:
         """Store the row, and die before or after if it is the one."""
+        self.around(lambda: super(MortalStore, self).append(row))
+
+    def append_all(self, rows: Sequence[Row]) -> None:
+        """The same for several in one commit."""
+        self.around(lambda: super(MortalStore, self).append_all(rows))
+
+    def around(self, write: Callable[[], None]) -> None:
+        """Count a commit, and die before or after it if it is the one."""
         MortalStore.n_appended += 1
         due = MortalStore.n_appended == MortalStore.deadline
         if due and not MortalStore.after:
             os.kill(os.getpid(), signal.SIGKILL)
-        super().append(row)
+        write()
         if due:
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -159,21 +159,25 @@ def main() -> None:
             **provenance(),
             "load_average": load,
             "bytes_on_disk_an_event": round(n_bytes),
-            "append": {str(batch): append(base, batch) for batch in BATCHES},
-            "plain_sqlite": {str(batch): append_plainly(base, batch, rows) for batch in BATCHES},
-            "fold_100000": apart(lambda: folded(small)),
-            "verify_100000": apart(lambda: verified(small)),
+            "reference_a_second": REFERENCE,
+        }
+        measurements: dict[str, Callable[[], Any]] = {
+            "append": lambda: {str(batch): append(base, batch) for batch in BATCHES},
+            "plain_sqlite": lambda: {str(batch): append_plainly(base, batch, rows) for batch in BATCHES},
+            "fold_100000": lambda: apart(lambda: folded(small)),
+            "verify_100000": lambda: apart(lambda: verified(small)),
         }
         if chosen.records > 100_000:
             large = base / "large.sqlite"
-            fill(large, chosen.records)
-            result[f"verify_{chosen.records}"] = apart(lambda: verified(large))
-        result["reference_a_second"] = REFERENCE
-        result["load_average_at_the_end"] = [round(value, 1) for value in os.getloadavg()]
+            measurements["fill"] = lambda: fill(large, chosen.records)
+            measurements[f"verify_{chosen.records}"] = lambda: apart(lambda: verified(large))
+        for name, measure in measurements.items():
+            result[name] = measure()
+            result["load_average_at_the_end"] = [round(value, 1) for value in os.getloadavg()]
+            chosen.out.parent.mkdir(parents=True, exist_ok=True)
+            chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     finally:
         shutil.rmtree(base)
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
 
 
