@@ -30,7 +30,16 @@ from flows.engine import execute
 from flows.errors import RewindError
 from flows.forensics.branch import Edit, branch, edited, find_record
 from flows.forensics.drop import MOST_FORKS, Drop, bisect_drop, scan_drop
-from flows.forensics.rate import Arm, Trend, difference_interval, fisher_p, holm, repeats_needed, trend
+from flows.forensics.rate import (
+    Arm,
+    Trend,
+    baseline_repeats,
+    difference_interval,
+    fisher_p,
+    holm,
+    repeats_needed,
+    trend,
+)
 from flows.record import RECORD_TYPES
 from flows.run import Run, check_run, open_run, read_state
 from flows.start import one_thread
@@ -132,13 +141,13 @@ def rewind(
     n_workers: int = 2,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Rewound:
-    """Branch a run at a record, once for each change and repeat and as often without, and compare.
+    """Branch a run at a record, once for each change and repeat and oftener without a change, and compare.
 
     Args:
         folder: Of the run; only read.
         at: A record, by number or beginning of its digest.
         edits: Hypotheses, one changed field each; several values of one numeric field are a dose-response.
-        repeats: Replays of each hypothesis and of the baseline.
+        repeats: Replays of each hypothesis; the baseline, which all share, has more (see `baseline_repeats`).
         outcome: A name in `OUTCOMES`.
         effects: Whether outside effects are as recorded wherever the same was asked, or all asked anew.
         branches: Where the branches go; ``branches`` in the run's folder by default. One that is there is carried on.
@@ -155,7 +164,8 @@ def rewind(
     judged = _outcome(outcome)
     place = _Place(folder, branches or folder / "branches", effects, data, n_workers, judged, progress)
     chosen = _record(folder, at, edits)
-    arms = [_arm(place, chosen, edit, repeats) for edit in (None, *edits)]
+    n_baseline = baseline_repeats(repeats, len(edits))
+    arms = [_arm(place, chosen, None, n_baseline), *(_arm(place, chosen, edit, repeats) for edit in edits)]
     baseline, *changed = [arm for arm, _ in arms]
     n_undecided = sum(undecided for _, undecided in arms)
     p_values = [fisher_p(arm, baseline) for arm in changed]

@@ -1,7 +1,7 @@
 """How fast a journal is written, verified and folded, beside plain SQLite, and how its memory grows.
 
     python benchmarks/traces/journal.py                    # a million records; benchmarks/results/traces/journal.json
-    python benchmarks/traces/journal.py --records 100000
+    python benchmarks/traces/journal.py --records 20000
 
 Appends are durable: a commit is on disk when it returns. Plain SQLite writes the same rows in the same way without
 hashes or canonical JSON. Rates by the clock depend on what else the machine does (the load is stated), so each stands
@@ -150,8 +150,8 @@ def main() -> None:
     base = Path(tempfile.mkdtemp(prefix="lakatos-journal-", dir=ROOT.parent))  # on a disk, not in memory
     load = [round(value, 1) for value in os.getloadavg()]
     try:
-        small = base / "small.sqlite"
-        fill(small, 100_000)
+        small, n_small = base / "small.sqlite", min(chosen.records, 100_000)
+        fill(small, n_small)
         with Journal.open(small, read_only=True) as journal:
             rows = [row for row, _ in zip(journal.store.rows(), range(1000), strict=False)]
             n_bytes = small.stat().st_size / journal.head[0]
@@ -164,8 +164,8 @@ def main() -> None:
         measurements: dict[str, Callable[[], Any]] = {
             "append": lambda: {str(batch): append(base, batch) for batch in BATCHES},
             "plain_sqlite": lambda: {str(batch): append_plainly(base, batch, rows) for batch in BATCHES},
-            "fold_100000": lambda: apart(lambda: folded(small)),
-            "verify_100000": lambda: apart(lambda: verified(small)),
+            f"fold_{n_small}": lambda: apart(lambda: folded(small)),
+            f"verify_{n_small}": lambda: apart(lambda: verified(small)),
         }
         if chosen.records > 100_000:
             large = base / "large.sqlite"

@@ -291,7 +291,8 @@ def _unused(run: _Reading) -> Rule:
     for _, record in run.records:
         used.update(digests_in(record))
     last = max((event.seq for event, _ in run.of(Concluded)), default=None)
-    made = [event for event in run.events if event.kind in USED]
+    ends = {event.record_digest for event, _ in run.of(Diagnosis)[-1:]}  # the last one is made for readers
+    made = [event for event in run.events if event.kind in USED and event.record_digest not in ends]
     if last is None:
         made = made[:-1]  # an unfinished run is about to use its newest result
     idle = [event for event in made if event.record_digest not in used]

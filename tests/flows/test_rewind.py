@@ -307,7 +307,7 @@ def test_a_dose_of_participants_is_compared_with_replays_without_a_change(tmp_pa
     doses = [Edit("config.design.participants", n) for n in (4, 6)]
     found = rewind(tiny_run(), "1", doses, repeats=2, effects="live", branches=tmp_path, n_workers=1)
     assert found.kind == "campaign_started"
-    assert found.baseline.n == 2
+    assert found.baseline.n == 3
     assert [item.arm.n for item in found.compared] == [2, 2]
     assert found.dose is not None
     assert all(item.interval[0] <= item.difference <= item.interval[1] for item in found.compared)

@@ -15,7 +15,7 @@ from theories.check import load_theory
 from theories.induction.additive import AdditiveSearch
 from theories.induction.combination import with_combinations
 from theories.induction.induce import induce
-from theories.induction.library import values, vocabulary
+from theories.induction.library import namespace, values, vocabulary
 from theories.induction.mixture import find_mixture
 from theories.induction.source import Branch, shared_error
 from theories.induction.terms import (
@@ -153,6 +153,26 @@ class TestLibrary:
         np.testing.assert_allclose(found, [[gamble, 3]], rtol=1e-3)
 
 
+def walk(term, answers, shown):
+    """``(n_rows,)`` of a term by its own text, person by person, as a theory would; ``shown`` on each row."""
+    names = [f"score_{place}" for place in range(len(term.scores))]
+    memory = {entry.name.format(*names): entry for entry in term.memory}
+    found = np.zeros(len(answers.trial))
+    after: dict[str, np.ndarray] = {}
+    for row in range(len(answers.trial)):
+        space = dict(shown[row])
+        space |= {name: eval(score.code, space) for name, score in zip(names, term.scores, strict=True)}
+        space["nothing"] = np.zeros((1, 1))
+        if answers.previous[row] < 0:
+            space["state"] = {name: eval(entry.start, space) for name, entry in memory.items()}
+        else:
+            space["state"] = after
+        found[row] = np.asarray(eval(term.code.format(*names), space)).item()
+        space["response"] = np.eye(2)[answers.response[row]][None, None]
+        after = {name: eval(entry.renewed.format(*names), space) for name, entry in memory.items()}
+    return found
+
+
 class TestTerms:
     def test_past_is_that_of_the_same_person_and_experiment(self):
         data = [answer(by(np.sum), n_trials=15, n_people=3, seed=seed, name=str(seed)) for seed in (1, 2)]
@@ -184,6 +204,40 @@ class TestTerms:
                 fading = 0.3 * 0.7 ** np.arange(step)[::-1]
                 assert habit[person, step] == pytest.approx(fading @ sides[:step], abs=1e-6)
                 assert run[person, step] == (step > 2 and abs(sides[step - 3 : step].sum()) == 3)
+
+    def test_the_text_of_every_term_of_the_past_says_what_the_search_saw(self):
+        data = answer(by(np.sum), n_trials=10, n_people=2)
+        answers = read_answers(DOMAIN, [data])
+        shown = [namespace(answers.vocabulary, data.stimuli.take([trial])) for trial in answers.trial]
+        basic = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic]
+        of = leads(answers).take(basic)
+        for terms in (past_leads(answers, of), past_gates(answers, of)):
+            walked = np.array([walk(term, answers, shown) for term in terms.items])
+            np.testing.assert_allclose(walked, terms.values, rtol=1e-5, atol=1e-5)
+
+    def test_sums_since_a_choice_of_the_other_kind_begin_anew(self):
+        data = answer(by(np.sum), n_trials=20, n_people=2)
+        answers = read_answers(DOMAIN, [data])
+        (place,) = [k for k, score in enumerate(answers.vocabulary.scores) if score.words == "total of the ratings"]
+        divided = past_gates(answers, leads(answers).take([place]))
+        words = "choices of the greater total of the ratings have won more than "
+        cuts = {
+            float(term.words.removeprefix(words).split(" ")[0]): row
+            for row, term in enumerate(divided.items)
+            if term.words.startswith(words)
+        }
+        assert len(cuts) > 2
+        total = data.stimuli["ratings"].sum(axis=-1)
+        sequences = data.sequences
+        for person in range(2):
+            won = 0.0
+            for step, (trial, choice) in enumerate(
+                zip(sequences.trial[person], sequences.response[person], strict=True)
+            ):
+                for cut, row in cuts.items():
+                    assert divided.values[row].reshape(2, -1)[person, step] == (won > cut)
+                ahead = total[trial, choice] - total[trial, 1 - choice]
+                won = 0.0 if ahead < 0 else won + abs(ahead)
 
     @pytest.mark.parametrize(
         ("low", "high", "cut"),

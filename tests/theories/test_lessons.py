@@ -1,5 +1,7 @@
 """Induction in learning: what can be remembered, and the rules that are found in it."""
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,12 @@ def softmax(past, n_options):
     return np.exp(4 * value) / np.exp(4 * value).sum()
 
 
+def changed(chosen):
+    """Number of the visit that a step belongs to."""
+    visit = np.cumsum(np.diff(chosen, prepend=chosen[:1]) != 0)
+    return lambda step: visit[step]
+
+
 class TestMemory:
     def test_what_is_remembered_is_what_one_would_count(self):
         (data, *_), _ = games(softmax, n_options=3, n_people=3)
@@ -80,6 +88,12 @@ class TestMemory:
                 assert numbers["total of the last two outcomes"][row, option] == own[-2:].sum()
                 losses = next((k for k, won in enumerate(own[::-1]) if won), len(own))
                 assert numbers["number of losses in a row"][row, option] == losses
+                visits = [list(visit) for _, visit in groupby(np.flatnonzero(before == option), changed(before))]
+                past = visits[:-1] if step and before[-1] == option else visits
+                length = len(past[-1]) if past else 0
+                assert numbers["length of the visit before"][row, option] == length
+                won = paid[past[-1]].sum() if past else 0
+                assert numbers["number of wins of the visit before"][row, option] == won
                 value = 0.5
                 for outcome in own:
                     value += 0.2 * (outcome - value)

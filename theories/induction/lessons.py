@@ -70,6 +70,9 @@ def _kept() -> Iterator[Kept]:
     yield Kept("losing", f"xp.where({chosen}, (state['losing'] + 1.0) * (1.0 - won), state['losing'])")
     yield Kept("winning", f"xp.where({chosen}, (state['winning'] + 1.0) * won, state['winning'])")
     yield Kept("visit_wins", "(state['visit_wins'] * state['last'] + won) * response")
+    left = "state['last'] * (1.0 - response) > 0"
+    for name, visit in (("past_visit_wins", "visit_wins"), ("past_visit_tries", "streak")):
+        yield Kept(name, f"xp.where({left}, state['{visit}'], state['{name}'])")
     yield Kept("newest", f"xp.where({chosen}, reward, state['newest'])")
     yield Kept("second_newest", f"xp.where({chosen}, state['newest'], state['second_newest'])")
     yield Kept("third_newest", f"xp.where({chosen}, state['second_newest'], state['third_newest'])")
@@ -151,6 +154,8 @@ def _scores() -> Iterator[Score]:
     yield Score(f"({s['streak']} - {s['visit_wins']})", "number of losses since it was turned to", 2)
     yield Score(f"{s['visit_wins']} / xp.maximum({s['streak']}, 1.0)", "share of wins since it was turned to", 2.5)
     yield Score(f"(2.0 * {s['visit_wins']} - {s['streak']})", "wins less losses since it was turned to", 2.5)
+    yield Score(s["past_visit_wins"], "number of wins of the visit before", 2)
+    yield Score(s["past_visit_tries"], "length of the visit before", 2)
     yield Score(s["best"], "best outcome so far", 2)
     for name in KEPT:
         kind, _, rate = name.rpartition("_")
@@ -190,6 +195,17 @@ def _games() -> Iterator[tuple[str, str, float, Sequence[float]]]:
         2,
         (0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 7.5, 9.5, 14.5, 19.5, 29.5, 39.5),
     )
+    again = "state['tried'] > state['streak']"
+    for name, words in (("past_visit_wins", "the visit before had wins"), ("past_visit_tries", "the visit before")):
+        for none in (0, 1):
+            before = f"xp.where({again}, state['{name}'], {none:.1f})"
+            words_none = f", counting {none} where there was none"
+            yield (
+                f"(state['last'] * (state['streak'] - {before})).sum(axis=-1)",
+                f"one has stayed longer by more than {{cut}} than {words}{words_none}",
+                2.5,
+                (-1.5, -0.5, 0.5, 1.5, 2.5),
+            )
     for period in (2, 3, 4, 5):
         yield (
             f"state['steps'] % {period}",

@@ -37,6 +37,21 @@ RUN = Memory(
 )
 HABIT = Memory("habit", '0.7 * state["habit"] + 0.3 * (response[..., 1] - response[..., 0])')
 HAD = Memory("had_{0}", "(response * {0}).sum(axis=-1)")
+GAP = Memory("gap_{0}", "xp.abs(lead({0})) + 0.0 * response[..., 0]")
+TOP = Memory("top_{0}", "{0}.max(axis=1) + 0.0 * response[..., 0]")
+FORGONE = Memory(
+    "forgone_{0}",
+    "xp.where((response[..., 1] - response[..., 0]) * side(lead({0}), xp) > 0, 0.0, "
+    'state["forgone_{0}"] + xp.abs(lead({0})))',
+)
+INDULGED = Memory(
+    "indulged_{0}",
+    "xp.where((response[..., 1] - response[..., 0]) * side(lead({0}), xp) < 0, 0.0, "
+    'state["indulged_{0}"] + xp.abs(lead({0})))',
+)
+"""What choices of one kind have come to since the last one of the other kind."""
+N_SUMS = 16
+"""Thresholds on such sums."""
 FADING = 0.7
 """What a habit keeps from one trial to the next."""
 N_FINER = 16
@@ -418,6 +433,19 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         )
         apart = np.abs(value[answers.trial] - had[:, None])
         columns.append((apart[:, 0] - apart[:, 1]) * (last != 0))
+        items.append(
+            Term(
+                '(1.0 * ({0}[:, 1] > state["had_{0}"] + 1e-9) - ({0}[:, 0] > state["had_{0}"] + 1e-9))'
+                ' * (state["last"] != 0)',
+                f"take the product whose {score.words} alone is greater than that of the product chosen last",
+                3 + score.price,
+                (score,),
+                (LAST, HAD),
+                f"leave the product whose {score.words} alone is greater than that of the product chosen last",
+            )
+        )
+        beats = 1.0 * (value[answers.trial] > had[:, None] + TINY)
+        columns.append((beats[:, 1] - beats[:, 0]) * (last != 0))
     return Terms(tuple(items), np.array(columns, dtype=np.float32)).joined(remembered_leads(answers))
 
 
@@ -430,6 +458,15 @@ REMEMBERED = (
 )
 """Of rated products, for each cue: whether it spoke for the product that was chosen last, that product's rating, and
 the other one's."""
+TALLIES = tuple(
+    Memory(
+        name,
+        f'state["{name}"] + ((response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0]) {sign} 0)',
+        "0.0 * x[:, 0][None]",
+    )
+    for name, sign in (("heeded", ">"), ("overruled", "<"))
+)
+"""Likewise, how often it has spoken for the product chosen, or against it."""
 MASKS = (
     ("sided > 0", "spoke for the product chosen last", 1.5),
     ("sided < 0", "spoke against the product chosen last", 1.5),
@@ -458,6 +495,14 @@ def _remembered_forms() -> Iterator[tuple[str, str, float]]:
         yield f"(x == {before}).sum(axis=-1) * {seen}", f"number of ratings equal to those of {words}", 3
         yield f"(x > {before}).sum(axis=-1) * {seen}", f"number of ratings above those of {words}", 3
         yield f"(x >= {before}).sum(axis=-1) * {seen}", f"number of ratings not below those of {words}", 3.5
+    place = "xp.arange(x.shape[-1])"
+    for name, words in (("heeded", "followed"), ("overruled", "overruled")):
+        tally = f'state["{name}"][:, :, None]'
+        yield f"((x > {other}) * {tally}).sum(axis=-1)", f"number of times that the cues ahead were {words}", 3
+        for sign, how in (("", "most"), ("-", "least")):
+            for order, tie in (("-", "more"), ("+", "less")):
+                claim = f"xp.where(x > {other}, {sign}{tally} {order} 1e-3 * {place}, -1e6).max(axis=-1)"
+                yield claim, f"advantage on the cue {words} {how} often so far, of several the {tie} valid", 3.5
 
 
 def remembered_leads(answers: Answers) -> Terms:
@@ -472,16 +517,9 @@ def remembered_leads(answers: Answers) -> Terms:
         rows = np.flatnonzero((answers.trial >= first[number]) & (answers.trial < first[number + 1]))
         shown = namespace(answers.vocabulary, stimuli.take(answers.trial[rows] - first[number]))
         response = (answers.response[rows, None] == np.arange(2)) * 1.0
-        at = np.full(len(answers.trial), -1)
-        at[rows] = np.arange(len(rows))
-        before = at[answers.previous[rows]]
         state = {"last": last[rows][None]}
-        for memory in REMEMBERED:
-            after = np.broadcast_to(
-                eval(memory.renewed, {**shown, "response": response[None]}), (1, *shown["x"][:, 0].shape)
-            )
-            earlier = np.where((answers.previous[rows] >= 0)[:, None], after[0, before], 0.0)
-            state[memory.name] = earlier[None]
+        for memory in (*REMEMBERED, *TALLIES):
+            state[memory.name] = _renewed(answers, memory, rows, {**shown, "response": response[None]})
         for place, (code, _, _) in enumerate(forms):
             found[place, rows] = eval(code, {**shown, "state": state})[0]
     items = tuple(
@@ -489,12 +527,25 @@ def remembered_leads(answers: Answers) -> Terms:
             f"(({code})[..., 1] - ({code})[..., 0])",
             f"take the product with the greater {words}",
             price,
-            memory=(LAST, *(memory for memory in REMEMBERED if f'"{memory.name}"' in code)),
+            memory=(LAST, *(memory for memory in (*REMEMBERED, *TALLIES) if f'"{memory.name}"' in code)),
             opposite=f"take the product with the smaller {words}",
         )
         for code, words, price in forms
     )
     return Terms(items, found[..., 1] - found[..., 0])
+
+
+def _renewed(answers: Answers, memory: Memory, rows: NDArray[np.intp], shown: dict[str, Any]) -> Array:
+    """``(1, n_rows, n_cues)`` what is kept of each cue before each of ``rows``, by the text that renews it."""
+    at = np.full(len(answers.trial), -1)
+    at[rows] = np.arange(len(rows))
+    found: Array = np.zeros_like(shown["x"][:, 0])[None]
+    for place in range(1, int(answers.number[rows].max(initial=0)) + 1):
+        now = np.flatnonzero(answers.number[rows] == place)
+        before = at[answers.previous[rows[now]]]
+        then = {**shown, "x": shown["x"][before], "response": shown["response"][:, before]}
+        found[:, now] = eval(memory.renewed, {**then, "state": {memory.name: found[:, before]}})
+    return found
 
 
 def past_gates(answers: Answers, of: Terms) -> Terms:
@@ -581,6 +632,29 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
             )
         )
         columns.append((value[answers.trial].max(axis=1) > had) & (last != 0))
+        size = np.abs(value[:, 1] - value[:, 0])
+        for memory, code, now, words in (
+            (GAP, "xp.abs(lead({0}))", size, f"the products' {score.words} differ by {{0}} than on the trial before"),
+            (TOP, "{0}.max(axis=1)", value.max(axis=1), f"the greater {score.words} is {{1}} than on the trial before"),
+        ):
+            name, earlier = memory.name, _earlier(answers, now[answers.trial])
+            for sign, which in ((">", ("more", "greater")), ("<", ("less", "smaller"))):
+                edge = "+ 1e-9" if sign == ">" else "- 1e-9"
+                gate = f'({code} {sign} state["{name}"] {edge}) * (state["last"] != 0) > 0'
+                items.append(Term(gate, words.format(*which), 3 + score.price, (score,), (LAST, memory)))
+                apart = now[answers.trial] - earlier
+                columns.append((apart > TINY if sign == ">" else apart < -TINY) & (last != 0))
+        for memory, kind, words in (
+            (FORGONE, 1, f"choices of the smaller {score.words} have cost more than {{cut}} since one of the greater"),
+            (INDULGED, -1, f"choices of the greater {score.words} have won more than {{cut}} since one of the smaller"),
+        ):
+            column = _sums(answers, lead, size, kind)
+            levels = thresholds(column, N_SUMS)
+            for level in levels:
+                price = 3 + score.price + float(np.log(len(levels)))
+                gate, text = f'state["{memory.name}"] > {level:g}', words.replace("{cut}", f"{level:g}")
+                items.append(Term(gate, text, price, (score,), (memory,)))
+                columns.append(column > level)
     return distinct(Terms(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
 
 
@@ -602,6 +676,18 @@ def _habit(answers: Answers) -> Array:
 
 def _run(answers: Answers) -> Array:
     return _along(answers, lambda run, chosen, last: np.where(last == chosen, run + 1, 1.0))
+
+
+def _sums(answers: Answers, lead: Array, size: Array, sign: int) -> Array:
+    """What the differences add up to since the side ``sign * lead`` was last chosen, before each row."""
+    ended = sign * lead[answers.trial] * (2 * answers.response - 1) > 0
+    size = size[answers.trial]
+    found = np.zeros(len(answers.trial))
+    for place in range(1, int(answers.number.max()) + 1):
+        rows = np.flatnonzero(answers.number == place)
+        before = answers.previous[rows]
+        found[rows] = np.where(ended[before], 0.0, found[before] + size[before])
+    return found
 
 
 def _along(answers: Answers, renew: Callable[[Array, Array, Array], Array]) -> Array:
