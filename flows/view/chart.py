@@ -244,11 +244,12 @@ def chart_map(places: Sequence[Place], width: int) -> Markup:
     upwards(canvas, y, left, right, "the same, at right angles", 4)
     across(canvas, x, top, bottom, "difference of choice proportions", 6 if width == WIDE else 4)
     used: list[tuple[float, float]] = []
-    for item in sorted(places, key=lambda place: place.series):
+    for item in sorted(places, key=lambda place: -place.series):
         px, py = x(item.x), y(item.y)
         canvas.mark(px, py, ("square", "triangle", "diamond")[item.series], f"s{item.series + 1}",
                     f"{item.tag} {item.name}", item.link, 6 if item.series == 0 else 4.5)  # fmt: skip
-        spot = (px + 9, py - 5)
+    for item in sorted(places, key=lambda place: place.series):
+        spot = (x(item.x) + 9, y(item.y) - 5)
         if not any(abs(spot[0] - ux) < 26 and abs(spot[1] - uy) < 12 for ux, uy in used):
             used.append(spot)
             canvas.text(*spot, item.tag, "small")
@@ -397,13 +398,13 @@ def reliability(points: Sequence[tuple[float, float, float, float, int]], width:
 
 def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Markup:
     """Amounts side by side: name, amount, words."""
-    row, names = 26, 150 if width == WIDE else 112
+    row, names = 26, 178 if width == WIDE else 118
     canvas = Canvas(f"Amounts in {unit}", width, row * len(rows) + 46)
     x = Scale(0.0, max((value for _, value, _ in rows), default=1.0) * 1.02 or 1.0, names, width - 76)
     across(canvas, x, 4, row * len(rows) + 4, unit, 5 if width == WIDE else 3)
     for place, (name, value, words) in enumerate(rows):
         y = 4 + (place + 0.5) * row
-        cut = 22 if width == WIDE else 16
+        cut = 24 if width == WIDE else 15
         canvas.text(names - 8, y + 4, name if len(name) <= cut else name[: cut - 1] + "…", "tick", "end")
         canvas.add('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="14" class="bar"><title>{}</title></rect>', x(0),
                    y - 7, max(x(value) - x(0), 1), f"{name}: {words}")  # fmt: skip

@@ -65,6 +65,8 @@ MOST_LINES: Final = 5
 """Theories with a colour of their own in the chart of the leaderboard."""
 PAGE: Final = 100
 """Events on one page of the trace."""
+ENOUGH: Final = 20
+"""Settled verdicts below which nobody is called biased."""
 MOST_TEXT: Final = 200_000
 """Characters of an artifact that are shown."""
 
@@ -236,7 +238,7 @@ def family(look: Look) -> dict[str, Any]:
     """Every theory on a line of its own in order of arrival, with rails from parents to children."""
     places = {digest: row for row, digest in enumerate(look.checked)}
     cycles = sorted({item.record.cycle for item in look.checked.values()})
-    step = min(22.0, 132.0 / max(len(cycles) - 1, 1))
+    step = min(20.0, 92.0 / max(len(cycles) - 1, 1))
     height = 58
 
     def spot(digest: Digest) -> tuple[float, float]:
@@ -249,9 +251,12 @@ def family(look: Look) -> dict[str, Any]:
         for parent in dict.fromkeys(record.parents):
             if parent in places and parent != digest:
                 from_x, from_y = spot(parent)
+                gap = from_x + step / 2
                 edges.append(
                     {
-                        "path": f"M{from_x:.1f} {from_y:.1f}V{y - 14:.1f}Q{from_x:.1f} {y:.1f} {x:.1f} {y:.1f}",
+                        # Down between two columns, so that no line runs through the marks of siblings.
+                        "path": f"M{from_x:.1f} {from_y:.1f}Q{gap:.1f} {from_y:.1f} {gap:.1f} {from_y + 12:.1f}"
+                        f"V{y - 12:.1f}Q{gap:.1f} {y:.1f} {x:.1f} {y:.1f}",
                         "line": digest in look.ancestry and parent in look.ancestry,
                     }
                 )
@@ -666,8 +671,8 @@ class Lean:
 
     @property
     def told(self) -> bool:
-        """Whether it is beyond two standard errors."""
-        return math.isfinite(self.standard_error) and abs(self.excess) > 2 * self.standard_error
+        """Whether it is beyond two standard errors, of enough verdicts to say so."""
+        return self.n >= ENOUGH and math.isfinite(self.standard_error) and abs(self.excess) > 2 * self.standard_error
 
 
 def lean(settled: Sequence[Mapping[str, Any]]) -> list[Lean]:
@@ -779,7 +784,8 @@ def line_of(look: Look, row: Row) -> EventLine:
         body = {}
     return EventLine(
         row.seq, row.time_utc, row.kind, group_of(row.kind), row.name, place_of(row.position),
-        summary(look, row.kind, body, row.name), row.kind == INTENT or look.valid(row.record_digest), row.record_digest,
+        summary(look, row.kind, body, row.name) or meaning(row.kind),
+        row.kind == INTENT or look.valid(row.record_digest), row.record_digest,
     )  # fmt: skip
 
 
@@ -835,6 +841,9 @@ def pages_of(look: Look, kind: str, body: Mapping[str, Any]) -> list[tuple[str, 
     if not isinstance(body, Mapping):
         return []
     found = []
+    if kind == "diagnosis":
+        numbers = [n for n, item in enumerate(look.state.diagnoses) if item.record.model_dump(mode="json") == body]
+        found += [(address(look.watch.name, "diagnosis", number), "case file") for number in numbers[:1]]
     for part in ("theory", "candidate", "loser", "leader", "winner"):
         digest = body.get(part)
         if isinstance(digest, str) and digest in look.checked:
