@@ -55,7 +55,7 @@ BATCH = 500
 """Events in one commit."""
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 PAGES = ("", "theories", "leaderboard", "experiments", "experiment/2.1", "diagnoses", "judges", "memory", "trace",
-         "trace?q=simplest", "cost")  # fmt: skip
+         "trace?q=simplest", "cost", "part/cost", "part/limits")  # fmt: skip
 
 
 class Writer:
@@ -279,11 +279,12 @@ def read_first(folder: Path, out: Any) -> None:
     shutil.rmtree(warm)
     before = memory_mib()
     with TestClient(create_app(folder), base_url="http://127.0.0.1") as client:
-        base, times = f"/run/{folder.name}/", {}
+        base, times, processor = f"/run/{folder.name}/", {}, {}
         for page in PAGES:
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             answer = client.get(base + page)
-            times[f"first {page or 'story'}"] = time.perf_counter() - began
+            name = f"first {page or 'story'}"
+            times[name], processor[name] = time.perf_counter() - began, time.process_time() - used
             assert answer.status_code == 200, (page, answer.text[-300:])
         again = []
         for _ in range(5):
@@ -293,6 +294,7 @@ def read_first(folder: Path, out: Any) -> None:
     out.put(
         {
             "server_s": times | {"story again": median(again)},
+            "server_processor_s": processor,
             "memory_before_mib": before,
             "memory_after_mib": memory_mib(),
         }
@@ -320,7 +322,7 @@ def rendered(folder: Path, n_times: int) -> dict[str, Any]:
     browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     context = multiprocessing.get_context("spawn")
     cold: list[float] = []
-    warm: dict[str, list[float]] = {page or "story": [] for page in PAGES}
+    warm: dict[str, list[float]] = {page or "story": [] for page in PAGES if "part/" not in page}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
         for _ in range(n_times):
@@ -331,7 +333,7 @@ def rendered(folder: Path, n_times: int) -> dict[str, Any]:
             page = browser.new_context().new_page()
             page.goto(f"{url}/static/mark.svg")  # the process is up; it has not looked at the run
             cold.append(paint(page, f"{url}/run/{folder.name}/"))
-            for name in PAGES:
+            for name in (name for name in PAGES if "part/" not in name):
                 warm[name or "story"].append(paint(page, f"{url}/run/{folder.name}/{name}"))
             server.kill()
             server.join()
@@ -340,7 +342,7 @@ def rendered(folder: Path, n_times: int) -> dict[str, Any]:
 
 
 def paint(page: Any, url: str) -> float:
-    page.goto(url)
+    page.goto(url, wait_until="commit", timeout=120_000)
     return float(page.evaluate(
         """() => new Promise(done => new PerformanceObserver(list => {
              for (const entry of list.getEntries()) if (entry.name === 'first-contentful-paint') done(entry.startTime);

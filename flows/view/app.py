@@ -191,6 +191,7 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         "judges": ("judges.html", page.judges),
         "memory": ("memory.html", page.memory),
         "cost": ("cost.html", page.cost),
+        "part/cost": ("part_cost.html", page.cost_part),
         "part/limits": ("part_limits.html", page.limits_part),
         "part/epochs": ("part_epochs.html", page.epochs_part),
     }

@@ -187,14 +187,15 @@ def history(lines: Sequence[Line], ceilings: Mapping[int, float], width: int) ->
         css = f"s{place % 5 + 1}" if line.shown else "other"
         points = [(x(cycle) + offset * line.shown, y(score)) for cycle, score, _ in line.points]
         canvas.path(points, f"line {css}")
+        if not line.shown:  # hundreds of marks that nobody can tell apart would only make the page slow
+            continue
         for (px, py), (cycle, score, half) in zip(points, line.points, strict=True):
             words = f"{line.tag} {line.name}, cycle {cycle}: {number(round(score, 4))}"
-            if line.shown and np.isfinite(half):
+            if np.isfinite(half):
                 canvas.line(px, y(score - half), px, y(score + half), f"whisker {css}")
                 words += f", 95% interval {number(round(score - half, 4))} to {number(round(score + half, 4))}"
-            shape = SHAPES[place % 4] if line.shown else "circle"
-            last = cycle == line.points[-1][0]
-            canvas.mark(px, py, shape, css, words, line.link if last else "", 4.5 if line.shown else 2.5)
+            link = line.link if cycle == line.points[-1][0] else ""
+            canvas.mark(px, py, SHAPES[place % 4], css, words, link)
     # Tags at the right end, moved apart where they would lie over each other.
     last_place = -np.inf
     for line in sorted(colours, key=lambda item: -item.points[-1][1]):

@@ -20,6 +20,7 @@ from experiments.record import DesignChosen
 from flows.config import OWN
 from flows.explain import ended_epochs
 from flows.limit import limits
+from flows.memory_record import MEMORY_RECORDS, InquiryMade, LessonsRecalled
 from flows.reading import Reading, Shares, clean, last_option, mean_ceiling, scattered_option, shortened
 from flows.record import CycleClosed
 from flows.report import (
@@ -67,6 +68,8 @@ PAGE: Final = 100
 """Events on one page of the trace."""
 ENOUGH: Final = 20
 """Settled verdicts below which nobody is called biased."""
+SOON: Final = 10_000
+"""Events up to which what reads them all is made with the page, and not after it."""
 MOST_TEXT: Final = 200_000
 """Characters of an artifact that are shown."""
 
@@ -736,17 +739,19 @@ def memory(look: Look) -> dict[str, Any]:
         "uses": list(reversed(library.all(PlanUsed))),
         "doubtful": library.doubtful(look.valid),
         "events": [
-            line_of(look, row)
-            for row in look.outline.rows(
-                [seq for kind in MEMORY_STEPS for seq in look.outline.by_kind.get(kind, [])][-50:]
-            )
+            line_of(look, row) for row in look.outline.rows(look.outline.seqs(*MEMORY_STEPS)[: -MOST_STEPS - 1 : -1])
         ],
+        "taken": look.state.taken,
+        "recalled": list(reversed(look.records(LessonsRecalled)))[:MOST_STEPS],
+        "inquiries": list(reversed(look.records(InquiryMade)))[:MOST_STEPS],
+        "called": sorted(look.outline.counted("tool_called", "tool", "outcome")),
         "n_entries": len(library.entries),
     }
 
 
-MEMORY_STEPS: Final = ("memory_recalled", "memory_consolidated", "lessons_recalled", "tool_called")
+MEMORY_STEPS: Final = (*MEMORY_RECORDS, "investigated")
 """Kinds by which the loop says that it used what was learned."""
+MOST_STEPS: Final = 60
 
 
 # --- trace ----------------------------------------------------------------------------------------------------------
@@ -929,6 +934,11 @@ def duration(value: float | None) -> str:
 
 
 def cost(look: Look) -> dict[str, Any]:
+    """What was spent, at once where that is soon found."""
+    return {"total": None} | (cost_part(look) if look.n_events <= SOON else {}) | {"soon": look.n_events <= SOON}
+
+
+def cost_part(look: Look) -> dict[str, Any]:
     """What was spent: time by step, tokens by role, money, people."""
     return look.watch.kept(("cost", look.seq), lambda: _cost(look))
 

@@ -70,9 +70,12 @@ TELLING: Final = ("text", "statement", "consequence", "reason", "name", "subject
 
 def group_of(kind: str) -> str:
     """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
+    from flows.memory_record import MEMORY_RECORDS
     from memory.library import RECORDS
 
-    return GROUP_OF.get(kind) or ("memory" if kind in RECORDS else "step" if kind == INTENT else "other")
+    return GROUP_OF.get(kind) or (
+        "memory" if kind in RECORDS or kind in MEMORY_RECORDS else "step" if kind == INTENT else "other"
+    )
 
 
 def kind_words(kind: str) -> str:
@@ -150,6 +153,10 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
         case "language_model_called":
             tokens = body["n_prompt_tokens"] + body["n_completion_tokens"]
             return f"{body['model']} as {body['role']}: {body['outcome']}, {tokens:,} tokens"
+        case "lessons_recalled":
+            return f"{len(body['lessons'])} lessons for {body['stage']}: {body['situation']}"
+        case "inquiry_made":
+            return f"{body['name']} by {body['tool'] or 'its plan'}, {len(body['calls'])} calls. {body['reason']}"
         case "tool_called":
             return f"{body['tool']} {body['outcome']}{': ' + body['reason'] if body['reason'] else ''}"
         case "tombstone":
