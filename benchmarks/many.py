@@ -109,11 +109,12 @@ def main() -> None:
         result = {**provenance(), **serve(base, runs, list(made), at, chosen)}
         poisoned = [name for name in made if "poisoned" in name]
         good = [name for name in made if name not in poisoned]
-        result["concluded"] = sum(look(runs / name).ended == "concluded" for name in good)
-        result["audits_pass"] = sum(audit(runs / name, recompute=False).passed for name in good)
+        ended = [name for name in good if look(runs / name).ended == "concluded"]
+        result["concluded"] = len(ended)
+        result["audits_pass"] = sum(audit(runs / name, recompute=False).passed for name in ended)
         result["poisoned_concluded"] = sum(look(runs / name).ended == "concluded" for name in poisoned)
         equal = []
-        for name in good[:: max(1, len(good) // chosen.compare)][: chosen.compare]:
+        for name in ended[:: max(1, len(ended) // chosen.compare)][: chosen.compare]:
             carry(base / "direct" / name, study=studies[name], workers=1)
             equal.append(form(base / "direct" / name) == form(runs / name))
         result |= {"n_campaigns": len(good), "n_compared": len(equal), "all_equal": all(equal)}

@@ -230,6 +230,7 @@ def _be_client_of(server: str) -> None:
     os.environ["PREFECT_API_URL"] = server
     quiet = {
         "PREFECT_LOGGING_LEVEL": "INFO",
+        "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
         "DO_NOT_TRACK": "1",

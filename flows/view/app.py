@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, quote
 
 import numpy as np
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -165,6 +165,10 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         return shown("home.html", cards=cards, version=version, place=observatory.place.resolve().name, here="home",
                      label=lambda look, digest: look.label(digest))  # fmt: skip
 
+    @app.get("/favicon.ico")
+    def icon() -> Response:
+        return FileResponse(HERE / "static" / "mark.svg", media_type="image/svg+xml")
+
     @app.get("/version")
     def home_version() -> JSONResponse:
         runs = observatory.all()
@@ -187,6 +191,7 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         "judges": ("judges.html", page.judges),
         "memory": ("memory.html", page.memory),
         "cost": ("cost.html", page.cost),
+        "part/cost": ("part_cost.html", page.cost_part),
         "part/limits": ("part_limits.html", page.limits_part),
         "part/epochs": ("part_epochs.html", page.epochs_part),
     }
@@ -403,7 +408,7 @@ class _Guard:
             return PlainTextResponse("Too large.\n", 413)
         if scope["method"] == "POST" and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return PlainTextResponse("Another site asks.\n", 403)
-        open_to_all = scope["path"] == "/enter" or scope["path"].startswith("/static/")
+        open_to_all = scope["path"] in ("/enter", "/favicon.ico") or scope["path"].startswith("/static/")
         if open_to_all or self.access.knows(headers, _cookie(headers.get("cookie", ""))):
             return None
         if "text/html" in headers.get("accept", ""):

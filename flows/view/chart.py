@@ -187,14 +187,15 @@ def history(lines: Sequence[Line], ceilings: Mapping[int, float], width: int) ->
         css = f"s{place % 5 + 1}" if line.shown else "other"
         points = [(x(cycle) + offset * line.shown, y(score)) for cycle, score, _ in line.points]
         canvas.path(points, f"line {css}")
+        if not line.shown:  # hundreds of marks that nobody can tell apart would only make the page slow
+            continue
         for (px, py), (cycle, score, half) in zip(points, line.points, strict=True):
             words = f"{line.tag} {line.name}, cycle {cycle}: {number(round(score, 4))}"
-            if line.shown and np.isfinite(half):
+            if np.isfinite(half):
                 canvas.line(px, y(score - half), px, y(score + half), f"whisker {css}")
                 words += f", 95% interval {number(round(score - half, 4))} to {number(round(score + half, 4))}"
-            shape = SHAPES[place % 4] if line.shown else "circle"
-            last = cycle == line.points[-1][0]
-            canvas.mark(px, py, shape, css, words, line.link if last else "", 4.5 if line.shown else 2.5)
+            link = line.link if cycle == line.points[-1][0] else ""
+            canvas.mark(px, py, SHAPES[place % 4], css, words, link)
     # Tags at the right end, moved apart where they would lie over each other.
     last_place = -np.inf
     for line in sorted(colours, key=lambda item: -item.points[-1][1]):
@@ -244,11 +245,12 @@ def chart_map(places: Sequence[Place], width: int) -> Markup:
     upwards(canvas, y, left, right, "the same, at right angles", 4)
     across(canvas, x, top, bottom, "difference of choice proportions", 6 if width == WIDE else 4)
     used: list[tuple[float, float]] = []
-    for item in sorted(places, key=lambda place: place.series):
+    for item in sorted(places, key=lambda place: -place.series):
         px, py = x(item.x), y(item.y)
         canvas.mark(px, py, ("square", "triangle", "diamond")[item.series], f"s{item.series + 1}",
                     f"{item.tag} {item.name}", item.link, 6 if item.series == 0 else 4.5)  # fmt: skip
-        spot = (px + 9, py - 5)
+    for item in sorted(places, key=lambda place: place.series):
+        spot = (x(item.x) + 9, y(item.y) - 5)
         if not any(abs(spot[0] - ux) < 26 and abs(spot[1] - uy) < 12 for ux, uy in used):
             used.append(spot)
             canvas.text(*spot, item.tag, "small")
@@ -397,13 +399,13 @@ def reliability(points: Sequence[tuple[float, float, float, float, int]], width:
 
 def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Markup:
     """Amounts side by side: name, amount, words."""
-    row, names = 26, 150 if width == WIDE else 112
+    row, names = 26, 178 if width == WIDE else 118
     canvas = Canvas(f"Amounts in {unit}", width, row * len(rows) + 46)
     x = Scale(0.0, max((value for _, value, _ in rows), default=1.0) * 1.02 or 1.0, names, width - 76)
     across(canvas, x, 4, row * len(rows) + 4, unit, 5 if width == WIDE else 3)
     for place, (name, value, words) in enumerate(rows):
         y = 4 + (place + 0.5) * row
-        cut = 22 if width == WIDE else 16
+        cut = 24 if width == WIDE else 15
         canvas.text(names - 8, y + 4, name if len(name) <= cut else name[: cut - 1] + "…", "tick", "end")
         canvas.add('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="14" class="bar"><title>{}</title></rect>', x(0),
                    y - 7, max(x(value) - x(0), 1), f"{name}: {words}")  # fmt: skip

@@ -20,6 +20,7 @@ from experiments.record import DesignChosen
 from flows.config import OWN
 from flows.explain import ended_epochs
 from flows.limit import limits
+from flows.memory_record import MEMORY_RECORDS, InquiryMade, LessonsRecalled
 from flows.reading import Reading, Shares, clean, last_option, mean_ceiling, scattered_option, shortened
 from flows.record import CycleClosed
 from flows.report import (
@@ -65,6 +66,10 @@ MOST_LINES: Final = 5
 """Theories with a colour of their own in the chart of the leaderboard."""
 PAGE: Final = 100
 """Events on one page of the trace."""
+ENOUGH: Final = 20
+"""Settled verdicts below which nobody is called biased."""
+SOON: Final = 10_000
+"""Events up to which what reads them all is made with the page, and not after it."""
 MOST_TEXT: Final = 200_000
 """Characters of an artifact that are shown."""
 
@@ -236,7 +241,7 @@ def family(look: Look) -> dict[str, Any]:
     """Every theory on a line of its own in order of arrival, with rails from parents to children."""
     places = {digest: row for row, digest in enumerate(look.checked)}
     cycles = sorted({item.record.cycle for item in look.checked.values()})
-    step = min(22.0, 132.0 / max(len(cycles) - 1, 1))
+    step = min(20.0, 92.0 / max(len(cycles) - 1, 1))
     height = 58
 
     def spot(digest: Digest) -> tuple[float, float]:
@@ -249,9 +254,12 @@ def family(look: Look) -> dict[str, Any]:
         for parent in dict.fromkeys(record.parents):
             if parent in places and parent != digest:
                 from_x, from_y = spot(parent)
+                gap = from_x + step / 2
                 edges.append(
                     {
-                        "path": f"M{from_x:.1f} {from_y:.1f}V{y - 14:.1f}Q{from_x:.1f} {y:.1f} {x:.1f} {y:.1f}",
+                        # Down between two columns, so that no line runs through the marks of siblings.
+                        "path": f"M{from_x:.1f} {from_y:.1f}Q{gap:.1f} {from_y:.1f} {gap:.1f} {from_y + 12:.1f}"
+                        f"V{y - 12:.1f}Q{gap:.1f} {y:.1f} {x:.1f} {y:.1f}",
                         "line": digest in look.ancestry and parent in look.ancestry,
                     }
                 )
@@ -666,8 +674,8 @@ class Lean:
 
     @property
     def told(self) -> bool:
-        """Whether it is beyond two standard errors."""
-        return math.isfinite(self.standard_error) and abs(self.excess) > 2 * self.standard_error
+        """Whether it is beyond two standard errors, of enough verdicts to say so."""
+        return self.n >= ENOUGH and math.isfinite(self.standard_error) and abs(self.excess) > 2 * self.standard_error
 
 
 def lean(settled: Sequence[Mapping[str, Any]]) -> list[Lean]:
@@ -731,17 +739,19 @@ def memory(look: Look) -> dict[str, Any]:
         "uses": list(reversed(library.all(PlanUsed))),
         "doubtful": library.doubtful(look.valid),
         "events": [
-            line_of(look, row)
-            for row in look.outline.rows(
-                [seq for kind in MEMORY_STEPS for seq in look.outline.by_kind.get(kind, [])][-50:]
-            )
+            line_of(look, row) for row in look.outline.rows(look.outline.seqs(*MEMORY_STEPS)[: -MOST_STEPS - 1 : -1])
         ],
+        "taken": look.state.taken,
+        "recalled": list(reversed(look.records(LessonsRecalled)))[:MOST_STEPS],
+        "inquiries": list(reversed(look.records(InquiryMade)))[:MOST_STEPS],
+        "called": sorted(look.outline.counted("tool_called", "tool", "outcome")),
         "n_entries": len(library.entries),
     }
 
 
-MEMORY_STEPS: Final = ("memory_recalled", "memory_consolidated", "lessons_recalled", "tool_called")
+MEMORY_STEPS: Final = (*MEMORY_RECORDS, "investigated")
 """Kinds by which the loop says that it used what was learned."""
+MOST_STEPS: Final = 60
 
 
 # --- trace ----------------------------------------------------------------------------------------------------------
@@ -779,7 +789,8 @@ def line_of(look: Look, row: Row) -> EventLine:
         body = {}
     return EventLine(
         row.seq, row.time_utc, row.kind, group_of(row.kind), row.name, place_of(row.position),
-        summary(look, row.kind, body, row.name), row.kind == INTENT or look.valid(row.record_digest), row.record_digest,
+        summary(look, row.kind, body, row.name) or meaning(row.kind),
+        row.kind == INTENT or look.valid(row.record_digest), row.record_digest,
     )  # fmt: skip
 
 
@@ -835,6 +846,9 @@ def pages_of(look: Look, kind: str, body: Mapping[str, Any]) -> list[tuple[str, 
     if not isinstance(body, Mapping):
         return []
     found = []
+    if kind == "diagnosis":
+        numbers = [n for n, item in enumerate(look.state.diagnoses) if item.record.model_dump(mode="json") == body]
+        found += [(address(look.watch.name, "diagnosis", number), "case file") for number in numbers[:1]]
     for part in ("theory", "candidate", "loser", "leader", "winner"):
         digest = body.get(part)
         if isinstance(digest, str) and digest in look.checked:
@@ -920,6 +934,11 @@ def duration(value: float | None) -> str:
 
 
 def cost(look: Look) -> dict[str, Any]:
+    """What was spent, at once where that is soon found."""
+    return {"total": None} | (cost_part(look) if look.n_events <= SOON else {}) | {"soon": look.n_events <= SOON}
+
+
+def cost_part(look: Look) -> dict[str, Any]:
     """What was spent: time by step, tokens by role, money, people."""
     return look.watch.kept(("cost", look.seq), lambda: _cost(look))
 

@@ -52,10 +52,12 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "diagnosis": ("diagnosis", "case_read"),
     "judge": (
         "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
-        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "measured", "epoch_frozen",
-        "gate_registered", "gate_decided", "epoch_committed", "epoch_refilled",
+        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "settled_read",
+        "challenger_screened", "measured", "epoch_frozen", "gate_registered", "gate_decided", "epoch_committed",
+        "epoch_refilled",
     ),
-    "model": ("language_model_called", "role_answered", "models_chosen", "budget_raised"),
+    "model": ("language_model_called", "tool_called", "investigated", "role_answered", "models_chosen",
+              "budget_raised"),
     "erasure": ("tombstone", "person_withdrawn"),
     "verdict": ("campaign_started", "cycle_closed", "concluded", "confirmation_finished", "exclusion_sensitivity",
                 "truth_compared", "fold_finished"),
@@ -68,9 +70,12 @@ TELLING: Final = ("text", "statement", "consequence", "reason", "name", "subject
 
 def group_of(kind: str) -> str:
     """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
+    from flows.memory_record import MEMORY_RECORDS
     from memory.library import RECORDS
 
-    return GROUP_OF.get(kind) or ("memory" if kind in RECORDS else "step" if kind == INTENT else "other")
+    return GROUP_OF.get(kind) or (
+        "memory" if kind in RECORDS or kind in MEMORY_RECORDS else "step" if kind == INTENT else "other"
+    )
 
 
 def kind_words(kind: str) -> str:
@@ -113,7 +118,7 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
         case "theory_scored":
             units = body["declared"]
             mean = sum(units["log_predictive"]) / sum(units["n_choices"])
-            return f"{tag()} on experiment {body['experiment']}: {mean:.4f} nats per choice"
+            return f"{tag()} on experiment {body['experiment']}: {scalar(round(mean, 4))} nats per choice"
         case "design_chosen":
             what = f"{body['n_trials']} trials for {body['n_participants']} people"
             return f"experiment {body['experiment']}: {what if body['accepted'] else 'refused, ' + body['reason']}"
@@ -148,6 +153,12 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
         case "language_model_called":
             tokens = body["n_prompt_tokens"] + body["n_completion_tokens"]
             return f"{body['model']} as {body['role']}: {body['outcome']}, {tokens:,} tokens"
+        case "lessons_recalled":
+            return f"{len(body['lessons'])} lessons for {body['stage']}: {body['situation']}"
+        case "inquiry_made":
+            return f"{body['name']} by {body['tool'] or 'its plan'}, {len(body['calls'])} calls. {body['reason']}"
+        case "tool_called":
+            return f"{body['tool']} {body['outcome']}{': ' + body['reason'] if body['reason'] else ''}"
         case "tombstone":
             return f"a record was erased: {body['reason']}"
     found = [str(body[field]) for field in TELLING if body.get(field)]

@@ -1,4 +1,4 @@
-"""Runs for the observatory: one that was carried to its verdict, and one in which all text is hostile."""
+"""Runs for the observatory: one that was written with hostile texts, and one that was carried to its verdict."""
 
 from __future__ import annotations
 
@@ -18,21 +18,13 @@ from flows.start import run_study  # noqa: E402
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small campaign with its verdict."""
-    folder = tmp_path_factory.mktemp("runs") / "small"
-    study = small_study(
-        theories__candidates=4,
-        theories__draws=32,
-        theories__rivals=2,
-        design__trials=8,
-        design__participants=12,
-        design__candidates=30,
-    )
-    run_study(study, folder, n_workers=1)
-    return folder
+    """Everything that can happen has happened, and every text tries to break out of the page."""
+    return WrittenRun(tmp_path_factory.mktemp("runs") / "small").write("concluded")
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Everything that can happen has happened, and every text tries to break out of the page."""
-    return WrittenRun(tmp_path_factory.mktemp("written") / "eventful").write("concluded")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small campaign that was carried to its verdict."""
+    folder = tmp_path_factory.mktemp("campaigns") / "small"
+    run_study(small_study(), folder, n_workers=1)
+    return folder

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -26,7 +28,7 @@ def client(place: Path, access: Access | None = None, **settings: object) -> Tes
     return TestClient(create_app(place, access), base_url="http://127.0.0.1:8100", **settings)
 
 
-@pytest.mark.parametrize("which", ["finished", "hostile"])
+@pytest.mark.parametrize("which", ["finished", pytest.param("campaign", marks=pytest.mark.long)])
 def test_every_page_is_there_and_every_link_leads_somewhere(which: str, request: pytest.FixtureRequest) -> None:
     folder = request.getfixturevalue(which)
     browser = client(folder)
@@ -45,10 +47,10 @@ def test_every_page_is_there_and_every_link_leads_somewhere(which: str, request:
             assert status == 200 or ("/ref/" in link and status == 404), link
 
 
-def test_no_text_of_a_run_reaches_a_page_as_markup(hostile: Path) -> None:
-    browser = client(hostile)
+def test_no_text_of_a_run_reaches_a_page_as_markup(finished: Path) -> None:
+    browser = client(finished)
     shown = 0
-    for page in all_pages(look_at(hostile), most=20):
+    for page in all_pages(look_at(finished), most=20):
         text = browser.get(page).text
         assert EVIL not in text
         assert not re.search(r"<script(?! (type=\"module\" )?src=\"/static/)", text), page
@@ -149,15 +151,18 @@ def test_a_body_that_is_too_large_or_of_unknown_length_is_refused(finished: Path
     assert browser.post("/enter", content=iter([b"token=x"])).status_code == 413
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.fixture(scope="module")
+def browser(finished: Path) -> Iterator[TestClient]:
+    with client(finished, raise_server_exceptions=True) as opened:
+        yield opened
+
+
+@settings(max_examples=40, deadline=None)
 @given(
     st.text(min_size=1, max_size=40),
     st.sampled_from(["record", "artifact", "theory", "experiment", "ref", "diagnosis"]),
 )
-def test_no_address_breaks_the_server(finished: Path, text: str, kind: str) -> None:
-    from urllib.parse import quote
-
-    browser = client(finished, raise_server_exceptions=True)
+def test_no_address_breaks_the_server(browser: TestClient, text: str, kind: str) -> None:
     path = quote(text, safe="", errors="replace")
     for address in (
         f"/run/small/{kind}/{path}",

@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from viewing import look_at
+from viewing import grown, look_at
 
 from flows.record import RECORD_TYPES
 from flows.run import read_state
@@ -44,28 +44,7 @@ def same_state(folder: Path, watch: Watch) -> None:
     assert look.with_scores().state.scores == state.scores
 
 
-def grown(source: Path, folder: Path, n_events: int) -> None:
-    """The beginning of a run, in a new folder or after what that holds already."""
-    folder.mkdir(exist_ok=True)
-    if not (folder / "artifacts").exists():
-        shutil.copytree(source / "artifacts", folder / "artifacts")
-    with Journal.open(source / JOURNAL_FILE, read_only=True) as old:
-        new = (
-            Journal.open(folder / JOURNAL_FILE)
-            if (folder / JOURNAL_FILE).exists()
-            else Journal.create(folder / JOURNAL_FILE, old.meta)
-        )
-        with new:
-            for event in old.events(new.head[0]):
-                if event.seq > n_events:
-                    break
-                new.append(
-                    event.kind, event.body, key=event.key, name=event.name, position=event.position,
-                    inputs=event.inputs, attempt=event.attempt,
-                )  # fmt: skip
-
-
-@pytest.mark.parametrize("which", ["finished", "hostile"])
+@pytest.mark.parametrize("which", ["finished", pytest.param("campaign", marks=pytest.mark.long)])
 def test_the_state_that_is_followed_is_the_fold_of_the_journal(which: str, request: pytest.FixtureRequest) -> None:
     folder = request.getfixturevalue(which)
     same_state(folder, Watch(folder.name, folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 import time
@@ -13,6 +14,8 @@ import uvicorn
 
 from flows.view.app import Access, create_app
 from flows.view.watch import Look, Observatory
+from traces.journal import Journal
+from traces.step import JOURNAL_FILE
 
 TO = ("", "theories", "leaderboard", "experiments", "diagnoses", "judges", "memory", "trace", "audit", "cost")
 
@@ -55,3 +58,24 @@ def all_pages(look: Look, most: int = 4) -> list[str]:
     found += [f"{base}record/{seqs[0]}" for seqs in look.outline.by_kind.values()]
     found += [f"{base}artifact/{digest}" for digest in list(look.trace.artifacts.digests())[: 3 * most]]
     return found
+
+
+def grown(source: Path, folder: Path, n_events: int) -> None:
+    """The beginning of a run, in a new folder or after what that holds already."""
+    folder.mkdir(exist_ok=True)
+    if not (folder / "artifacts").exists():
+        shutil.copytree(source / "artifacts", folder / "artifacts")
+    with Journal.open(source / JOURNAL_FILE, read_only=True) as old:
+        new = (
+            Journal.open(folder / JOURNAL_FILE)
+            if (folder / JOURNAL_FILE).exists()
+            else Journal.create(folder / JOURNAL_FILE, old.meta)
+        )
+        with new:
+            for event in old.events(new.head[0]):
+                if event.seq > n_events:
+                    break
+                new.append(
+                    event.kind, event.body, key=event.key, name=event.name, position=event.position,
+                    inputs=event.inputs, attempt=event.attempt,
+                )  # fmt: skip

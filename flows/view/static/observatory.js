@@ -144,8 +144,13 @@ if (frame) setTimeout(look, SOON_MS);
 // --- the token ------------------------------------------------------------------------------------------------------
 
 const enter = document.getElementById("enter");
-if (enter && location.hash.length > 1) {
+
+function enterByAddress() {
+  if (!enter || location.hash.length < 2) return;
   enter.elements.token.value = decodeURIComponent(location.hash.slice(1));
   history.replaceState(null, "", location.pathname);
   enter.submit();
 }
+
+addEventListener("hashchange", enterByAddress);
+enterByAddress();
