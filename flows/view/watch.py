@@ -208,6 +208,7 @@ class Watch:
         self._folded: list[Recorded[Record]] = []
         self._parsed: dict[int, Recorded[Any]] = {}
         self._kept: dict[Hashable, Any] = {}
+        self._making: dict[Hashable, threading.Lock] = {}
         self._look: Look | None = None
         self._looked = 0.0
 
@@ -238,13 +239,16 @@ class Watch:
         """Records by the numbers of their events; what cannot be read is left out and told in `faults`."""
         wanted = list(seqs)
         with self._guard:
-            missing = [seq for seq in wanted if seq not in self._parsed]
-            if len(self._parsed) + len(missing) > MOST_PARSED:
+            known = {seq: self._parsed[seq] for seq in wanted if seq in self._parsed}
+        # Read without the guard: what takes long for one page must not keep others waiting.
+        missing = [seq for seq in wanted if seq not in known]
+        fresh = {row.seq: item for row in self.outline.rows(missing) if (item := self._read(row))}
+        with self._guard:
+            if len(self._parsed) + len(fresh) > MOST_PARSED:
                 self._parsed.clear()
-                missing = wanted
-            fresh = {row.seq: item for row in self.outline.rows(missing) if (item := self._read(row))}
             self._parsed |= fresh
-            return [self._parsed[seq] for seq in wanted if seq in self._parsed]
+        known |= fresh
+        return [known[seq] for seq in wanted if seq in known]
 
     def parsed_rows(self, rows: Iterable[Row]) -> list[Recorded[Any]]:
         """Records that were fetched already."""
@@ -254,11 +258,20 @@ class Watch:
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value of ``make``, computed once for each key."""
         with self._guard:
-            if key not in self._kept:
-                self._kept[key] = make()
+            if key in self._kept:
+                return cast(T, self._kept[key])
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._guard:
+                if key in self._kept:
+                    return cast(T, self._kept[key])
+            value = make()
+            with self._guard:
+                self._kept[key] = value
+                self._making.pop(key, None)
                 while len(self._kept) > MOST_KEPT:
                     del self._kept[next(iter(self._kept))]
-            return cast(T, self._kept[key])
+            return value
 
     def _read(self, row: Row) -> Recorded[Any] | None:
         try:
