@@ -466,7 +466,7 @@ async def _watch(served: Served, query_s: float) -> None:
     """Follow the schedules and start passes for what arrived, whether or not the server answers just now."""
     pending: list[tuple[Look, int]] = []
     watcher = Watcher(served.runs, lambda found: pending.append((found, watcher.tries(found.folder))))
-    watcher.accepts = served.accepts
+    watcher.accepts, watcher.retry_s = served.accepts, 60.0
     sizes: dict[Path, int] = {}
     while True:
         await asyncio.sleep(query_s)

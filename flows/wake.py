@@ -210,6 +210,8 @@ class Watcher:
     """Whether a run may be worked on; paused runs are not."""
     settle_s: float = 1.0
     """Arrivals closer together than this are answered by one pass."""
+    retry_s: float = RETRY_S
+    """Pause before the same reason starts a second pass; longer than a pass takes to begin."""
     now: Callable[[], float] = time.monotonic
     """A clock that does not jump."""
     _watched: dict[Path, _Watched] = field(default_factory=dict)
@@ -242,7 +244,7 @@ class Watcher:
             return None
         # If this pass fails, or leaves behind what it cannot take, the next one comes later, and ever more rarely.
         known.seq, known.n_tries = found.seq, known.n_tries + 1
-        known.next_try = now + min(RETRY_S * 2 ** (known.n_tries - 1), MOST_RETRY_S)
+        known.next_try = now + min(self.retry_s * 2 ** (known.n_tries - 1), MOST_RETRY_S)
         self.start(found)
         return found
 
