@@ -22,6 +22,7 @@ from traces.fold import canonical_digest
 from traces.head import known_key
 from traces.journal import INTENT, Event
 from traces.step import JOURNAL_FILE, Trace
+from traces.stores import located
 from traces.validity import Validity
 from traces.verify import verify
 
@@ -98,7 +99,7 @@ def audit(
         RunMissingError: There is no run.
     """
     how: HowMuch = ("all" if recompute else "none") if isinstance(recompute, bool) else recompute
-    if not (folder / JOURNAL_FILE).exists():
+    if not located(folder / JOURNAL_FILE).exists():
         raise RunMissingError(f"there is no run in {folder}. `lakatos status` lists the runs that there are.")
     report = verify(folder, RECORD_TYPES, key=key)
     findings = [Finding(check.name, check.ok, check.detail) for check in report.checks]

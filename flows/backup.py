@@ -64,6 +64,13 @@ def save(runs: Path, out: Path) -> Saved:
         raise FlowError(f"there is no folder {runs}; --runs names another one.")
     if out.resolve().is_relative_to(runs.resolve()):
         raise FlowError(f"{out} lies in {runs}, whose disk it would share; write the backup somewhere else.")
+    elsewhere = [path.parent.name for name in ("journal.url", "artifacts.url") for path in runs.rglob(name)]
+    if elsewhere:
+        raise FlowError(
+            f"the run {elsewhere[0]} in {runs} keeps its journal or artifacts in a database or an object store, which "
+            "this does not copy: use pg_dump and the store's own copies, and back up other runs from a folder of "
+            "their own."
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     folders = [journal.parent for journal in sorted(runs.rglob(JOURNAL_FILE)) if LAB_FOLDER not in journal.parts]
     files: dict[str, dict[str, Any]] = {}

@@ -31,6 +31,7 @@ from traces.artifact import write_whole
 from traces.errors import JournalError
 from traces.journal import Journal
 from traces.step import JOURNAL_FILE
+from traces.stores import located
 
 LAB_FOLDER = ".lab"
 LAB_FILE = "lab.json"
@@ -258,7 +259,7 @@ def page_runs(runs: Path) -> list[Path]:
                 source = journal.meta["study"]["participants"]["source"]
             if source == "web" and not _concluded(folder):
                 found.append(folder)
-    return sorted(found, key=lambda folder: (folder / JOURNAL_FILE).stat().st_mtime, reverse=True)
+    return sorted(found, key=lambda folder: located(folder / JOURNAL_FILE).stat().st_mtime, reverse=True)
 
 
 def _concluded(folder: Path) -> bool:

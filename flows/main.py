@@ -164,14 +164,10 @@ def status(
     from flows.collect import waiting_in
     from flows.people import holdings
     from flows.run import read_state
-    from traces.step import JOURNAL_FILE
+    from traces.place import run_folders
 
     console = Console()
-    folders = (
-        [_find(run, runs)]
-        if run
-        else sorted((path.parent for path in runs.glob(f"*/{JOURNAL_FILE}")), key=lambda path: path.stat().st_mtime)
-    )
+    folders = [_find(run, runs)] if run else run_folders(runs)
     if not folders:
         console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
     for folder in folders:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.errors import FlowError, RunMissingError
+from traces.place import run_folders
 from traces.step import JOURNAL_FILE
+from traces.stores import located
 
 
 def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:
@@ -31,14 +33,14 @@ def find_run(run: str, runs: Path) -> Path:
         RunMissingError: There is none.
     """
     if not run:
-        found = sorted(runs.glob(f"*/{JOURNAL_FILE}"), key=lambda path: path.stat().st_mtime)
+        found = run_folders(runs)
         if not found:
             raise RunMissingError(
                 f"there are no runs in {runs}. `lakatos demo` makes one; --runs names another folder."
             )
-        return found[-1].parent
+        return found[-1]
     for folder in (Path(run), runs / run):
-        if (folder / JOURNAL_FILE).exists():
+        if located(folder / JOURNAL_FILE).exists():
             return folder
-    known = ", ".join(sorted(path.parent.name for path in runs.glob(f"*/{JOURNAL_FILE}"))) or "none"
+    known = ", ".join(sorted(folder.name for folder in run_folders(runs))) or "none"
     raise RunMissingError(f"there is no run {run!r} in {runs} (runs there: {known}). `lakatos status` lists them.")

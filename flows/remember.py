@@ -36,7 +36,8 @@ from theories.theory import Theory
 from traces.digest import Digest
 from traces.errors import ArtifactError, TraceError
 from traces.journal import INTENT, Event
-from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
+from traces.place import holds_journal, run_folders
+from traces.step import Recorded, StepContext, Trace
 from traces.validity import Validity
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def traces_in(runs: Path) -> Iterator[tuple[Path, list[Event]]]:
 
     A run that cannot be read is passed over: `lakatos audit` says what is wrong with it.
     """
-    found = [(path.parent, _events(path.parent)) for path in runs.glob(f"*/{JOURNAL_FILE}")]
+    found = [(folder, _events(folder)) for folder in run_folders(runs)]
     there = [(folder, events) for folder, events in found if events]
     yield from sorted(there, key=lambda item: (item[1][0].time_utc, item[0].name))
     if events := _events(desk_path(runs)):
@@ -80,7 +81,7 @@ def traces_in(runs: Path) -> Iterator[tuple[Path, list[Event]]]:
 
 
 def _events(folder: Path) -> list[Event]:
-    if not (folder / JOURNAL_FILE).exists():
+    if not holds_journal(folder):
         return []
     try:
         with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:

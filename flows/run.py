@@ -19,6 +19,7 @@ from experiments.task import Domain, Trials
 from flows.config import CampaignConfig
 from flows.epoch import panel
 from flows.errors import FlowError, RunMissingError
+from flows.fanout import laboratory_of
 from flows.progress import LeaderRow, Progress, SilentProgress
 from flows.record import ACTS, RECORD_TYPES, CampaignStarted
 from flows.roles import Roles
@@ -29,13 +30,13 @@ from memory.library import Library
 from memory.runner import ToolSandbox
 from theories.families import FAMILIES
 from theories.families.family import Family
-from theories.laboratory import Laboratory
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest, Fingerprint, digest_bytes, digest_of
 from traces.head import write_head
 from traces.journal import INTENT
+from traces.place import holds_journal, settle
 from traces.record import Record
-from traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
+from traces.step import Recorded, StepContext, Trace
 from traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
@@ -70,7 +71,7 @@ class Run:
         self.source, self.progress = source, progress or SilentProgress()
         self.data, self.n_workers = data, n_workers
         self.domain: Domain = DOMAINS[config.domain]
-        self.laboratory = Laboratory(self.domain, n_workers)
+        self.laboratory = laboratory_of(self.domain, n_workers)
         self.family: Family = FAMILIES[config.domain]
         self.state = RunState()
         self.epoch: JudgeEpoch = panel(self)
@@ -217,6 +218,7 @@ def create_run(
         "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
         "data": str(data.resolve()) if data else None,
     }
+    settle(folder)
     trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
     return Run(folder, trace, config, source, progress=progress, hidden=hidden, data=data, n_workers=n_workers)
 
@@ -325,8 +327,7 @@ def science(root: Path = ROOT) -> Fingerprint:
 
 def has_run(folder: Path) -> bool:
     """Whether a journal was begun in ``folder``; a process killed while it made one leaves an empty file."""
-    journal = folder / JOURNAL_FILE
-    return journal.exists() and journal.stat().st_size > 0
+    return holds_journal(folder)
 
 
 def check_run(folder: Path) -> None:

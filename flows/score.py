@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from experiments.task import check_unmixed
 from flows.engine import task
 from flows.run import Run
 from judges.judge import VerdictResolved, resolve
 from theories.errors import TheoryError
+from theories.laboratory import Scored
 from theories.record import ENGINE, TheoryFailed, TheoryScored, Units
-from theories.score import log_predictive, paired_difference, proportion_error, telling
+from theories.score import paired_difference, proportion_error, telling
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
+
+POSITION: Final = {"engine": ENGINE}
 
 
 @task(name="score")
@@ -22,46 +26,76 @@ async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Record
     check_unmixed(map(run.trials, run.state.collected))
     found: list[Recorded[TheoryScored]] = []
     for experiment in run.state.collected:
+        together = _Together(run, theories, experiment)
         for theory in theories:
-            if theory in run.state.theories and (item := await _score_one(run, theory, experiment)) is not None:
+            if theory in run.state.theories and (item := await _score_one(run, theory, together)) is not None:
                 found.append(item)  # noqa: PERF401  (each depends on whether the last one failed)
     return found
 
 
-async def _score_one(run: Run, name: Digest, experiment: str) -> Recorded[TheoryScored] | None:
-    collected = run.state.collected[experiment]
-    plan = run.state.preregistrations[experiment].record
-    trials = run.trials(experiment)
+class _Together:
+    """Scores of theories on one experiment: the first that is wanted brings all that are not recorded with it."""
+
+    def __init__(self, run: Run, theories: Sequence[Digest], experiment: str) -> None:
+        self.run, self.experiment = run, experiment
+        self.collected = run.state.collected[experiment]
+        self.wanted = [name for name in theories if name in run.state.theories and self.open(name)]
+        self.found: dict[Digest, Scored | TheoryError] = {}
+
+    def inputs(self, name: Digest) -> list[Digest]:
+        return [self.run.state.theories[name].digest, self.collected.digest]
+
+    def open(self, name: Digest) -> bool:
+        inputs = self.inputs(name)
+        done = self.run.trace.recorded("score", inputs, POSITION) or self.run.trace.recorded("fail", inputs)
+        return done is None
+
+    def of(self, name: Digest) -> Scored:
+        """The scores of one theory.
+
+        Raises:
+            TheoryError: It fails.
+        """
+        if name not in self.found:
+            run, plan = self.run, self.run.state.preregistrations[self.experiment].record
+            rivals = [rival for rival in plan.rivals if rival in self.wanted]
+            frozen = run.trace.artifacts.get_arrays(plan.predictions) if rivals else {}
+            weights = {rival: frozen[f"{rival}:log_weights"] for rival in rivals}
+            theories = [run.theory(name) for name in self.wanted]
+            trials, n_draws = run.trials(self.experiment), run.config.theories.draws
+            found = run.laboratory.scores_of(theories, trials, n_draws, weights)
+            self.found = dict(zip(self.wanted, found, strict=True))
+        found_one = self.found[name]
+        if isinstance(found_one, TheoryError):
+            raise found_one
+        return found_one
+
+
+async def _score_one(run: Run, name: Digest, together: _Together) -> Recorded[TheoryScored] | None:
+    experiment, trials = together.experiment, run.trials(together.experiment)
 
     def work(context: StepContext) -> TheoryScored:
-        n_draws = run.config.theories.draws
-        theory = run.theory(name)
-        (evidence,) = run.laboratory.evidence(theory, [trials], n_draws)
-        mean = evidence.probabilities.mean(axis=0)
-        error, correlation = proportion_error(mean, trials)
-        learned = None
-        if name in plan.rivals:
-            frozen = context.artifacts.get_arrays(plan.predictions)[f"{name}:log_weights"]
-            learned = Units.of(log_predictive(evidence, frozen))
+        scored = together.of(name)
+        error, correlation = proportion_error(scored.mean, trials)
         return TheoryScored(
             theory=name,
             experiment=experiment,
-            trials=collected.record.trials,
+            trials=together.collected.record.trials,
             engine=ENGINE,
-            n_draws=n_draws,
-            declared=Units.of(log_predictive(evidence)),
-            learned=learned,
-            proportions=tuple(telling(mean).ravel().tolist()),
+            n_draws=run.config.theories.draws,
+            declared=Units.of(scored.declared),
+            learned=None if scored.learned is None else Units.of(scored.learned),
+            proportions=tuple(telling(scored.mean).ravel().tolist()),
             error=error,
             correlation=correlation,
             n_options=trials.n_options,
         )
 
-    inputs = [run.state.theories[name].digest, collected.digest]
+    inputs = together.inputs(name)
     failed = run.trace.recorded("fail", inputs)
     if failed is None:
         try:
-            return await run.step("score", work, returns=TheoryScored, inputs=inputs, position={"engine": ENGINE})
+            return await run.step("score", work, returns=TheoryScored, inputs=inputs, position=POSITION)
         except TheoryError as error:
             record = TheoryFailed(theory=name, experiment=experiment, reason=f"{type(error).__name__}: {error}")
     else:

@@ -27,6 +27,7 @@ from traces.artifact import write_whole
 from traces.digest import canonical_json, digest_of
 from traces.errors import JournalError
 from traces.journal import Journal
+from traces.place import holds_journal, run_folders
 from traces.step import INBOX_FILE, JOURNAL_FILE
 
 PASS_FILE = "pass.json"
@@ -97,9 +98,7 @@ def mark_pass(folder: Path, ended: Ended, text: str) -> None:
 
 def runs_in(runs: Path) -> Iterator[Path]:
     """Folders of the runs in a folder, by name."""
-    for journal in sorted(runs.glob(f"*/{JOURNAL_FILE}")):
-        if journal.stat().st_size:
-            yield journal.parent
+    yield from filter(holds_journal, sorted(run_folders(runs)))
 
 
 def is_written(folder: Path) -> bool:
@@ -115,10 +114,9 @@ def is_written(folder: Path) -> bool:
 
 
 def _head(folder: Path) -> tuple[int, str]:
-    journal = folder / JOURNAL_FILE
-    if not journal.exists() or not journal.stat().st_size:
+    if not holds_journal(folder):
         return 0, ""
-    with Journal.open(journal, read_only=True) as opened:
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as opened:
         return opened.head
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from servers import PostgresServer, postgres_programs, postgres_server
 
 if TYPE_CHECKING:
     from theories.sandbox.client import Sandbox
@@ -68,3 +73,35 @@ def sandbox() -> Iterator[Sandbox]:
 
     with Sandbox() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server."""
+    require(importlib.util.find_spec("psycopg"), "psycopg is not installed: pip install 'lakatos[scale]'")
+    programs = postgres_programs()
+    require(programs, "no PostgreSQL server is installed; on Debian: apt install postgresql")
+    assert programs is not None
+    with postgres_server(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def bucket() -> Iterator[str]:
+    """Address of a bucket on a real HTTP server that speaks S3's protocol, and the environment to reach it."""
+    found = all(importlib.util.find_spec(name) for name in ("s3fs", "moto", "flask"))
+    require(found, "s3fs, moto or flask is not installed: pip install 'lakatos[s3,test]'")
+    import fsspec
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "test")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        fsspec.filesystem("s3").mkdir("laboratory")
+        yield "s3://laboratory"
+    server.stop()

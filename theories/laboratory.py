@@ -6,8 +6,9 @@ Results come back in the order of the questions and do not depend on the number 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -26,7 +27,7 @@ from theories.errors import TheoryError
 from theories.evaluate import Evaluated, evaluate, evaluate_program
 from theories.grammar import Composition, Grammar
 from theories.sandbox.client import Limits, Sandbox
-from theories.score import Evidence
+from theories.score import Evidence, UnitScores, log_predictive
 from theories.theory import Theory, TheoryProgram
 from theories.view import View
 from traces.digest import Digest
@@ -41,6 +42,17 @@ CHUNK = 4096
 """Trials sent to a theory at once when only their mean over draws is wanted."""
 KEPT_BYTES = 2**30
 """Memory, at most, for likelihoods that are wanted again whenever an experiment arrives."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How well a theory predicts one experiment."""
+
+    declared: UnitScores
+    learned: UnitScores | None
+    """With the population that earlier experiments taught, where its weights were given."""
+    mean: Array
+    """``(n_trials, n_options)`` proportions of the declared population."""
 
 
 class Laboratory:
@@ -110,12 +122,48 @@ class Laboratory:
         """`evidence` of several theories."""
 
         def one(theory: Theory) -> list[Evidence]:
-            found = self._ask(theory, trials, n_draws)
-            if len(trials) == 1:  # walked together, answers could differ in the last bit
-                self._keep(theory, trials[0], n_draws, found[0].condensed())
-            return found
+            return self._ask(theory, trials, n_draws)
 
-        return self._map(one, theories)
+        found = self._map(one, theories)
+        if len(trials) == 1:  # walked together, answers could differ in the last bit
+            for theory, own in zip(theories, found, strict=True):
+                self._keep(theory, trials[0], n_draws, own[0].condensed())
+        return found
+
+    def scores_of(
+        self, theories: Sequence[Theory], trials: Trials, n_draws: int, log_weights: Mapping[Digest, Array]
+    ) -> list[Scored | TheoryError]:
+        """How well each theory predicts an experiment; one that fails yields its error.
+
+        Args:
+            theories: Side by side, each by itself.
+            trials: The experiment.
+            n_draws: Of each declared population.
+            log_weights: ``(n_draws,)`` of the learned population, for theories that have one, by digest.
+        """
+
+        def one(theory: Theory) -> tuple[Scored, Evidence] | TheoryError:
+            try:
+                (evidence,) = self._ask(theory, [trials], n_draws)
+            except TheoryError as error:
+                return error
+            mean = evidence.probabilities.mean(axis=0)
+            weights = log_weights.get(theory.digest)
+            scored = Scored(
+                declared=log_predictive(evidence),
+                learned=None if weights is None else log_predictive(evidence, weights),
+                mean=mean,
+            )
+            return scored, evidence.condensed()
+
+        found: list[Scored | TheoryError] = []
+        for theory, item in zip(theories, self._map(one, theories), strict=True):
+            if isinstance(item, TheoryError):
+                found.append(item)
+                continue
+            self._keep(theory, trials, n_draws, item[1])
+            found.append(item[0])
+        return found
 
     def likelihoods_of(
         self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
@@ -123,21 +171,27 @@ class Laboratory:
         """`evidence_of`, without probabilities where likelihoods say it all; asks about new experiments only."""
         check_unmixed(trials)
 
-        def one(theory: Theory) -> list[Evidence]:
-            keys = [(theory.digest, item.digest, n_draws) for item in trials]
-            with self._guard:
-                found = {key: self._kept[key] for key in keys if key in self._kept}
-            missing = {key: item for key, item in zip(keys, trials, strict=True) if key not in found}
+        keys = [[(theory.digest, item.digest, n_draws) for item in trials] for theory in theories]
+        with self._guard:
+            known = {key: self._kept[key] for own in keys for key in own if key in self._kept}
+        missing = [[place for place, key in enumerate(own) if key not in known] for own in keys]
+
+        def one(question: tuple[Theory, list[int]]) -> list[Evidence]:
+            theory, places = question
             # Walked together, answers could differ in the last bit from those of experiments that came one by one.
             walks = theory.learns or self.domain.sequential
-            for batch in [{key: item} for key, item in missing.items()] if walks else [missing] if missing else []:
-                answers = self._ask(theory, list(batch.values()), n_draws)
-                for (key, item), answer in zip(batch.items(), answers, strict=True):
-                    found[key] = answer.condensed()
-                    self._keep(theory, item, n_draws, found[key])
-            return [found[key] for key in keys]
+            batches = [[place] for place in places] if walks else [places]
+            answers = [self._ask(theory, [trials[place] for place in batch], n_draws) for batch in batches]
+            return [answer.condensed() for batch in answers for answer in batch]
 
-        return self._map(one, theories)
+        asked = [number for number, places in enumerate(missing) if places]
+        for number, answers in zip(
+            asked, self._map(one, [(theories[number], missing[number]) for number in asked]), strict=True
+        ):
+            for place, answer in zip(missing[number], answers, strict=True):
+                known[keys[number][place]] = answer
+                self._keep(theories[number], trials[place], n_draws, answer)
+        return [[known[key] for key in own] for own in keys]
 
     def _ask(self, theory: Theory, trials: Sequence[Trials], n_draws: int) -> list[Evidence]:
         with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:

@@ -45,9 +45,7 @@ class ArtifactStore:
         path = self.path_of(digest)
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # people's answers are among them
-            packed = zlib.compress(data, _LEVEL)
-            # The digest of the packed bytes too: deflate has bits that change nothing in what it unpacks to.
-            write_whole(path, _FILE_MAGIC + sha256(packed).digest() + packed, private=True)
+            write_whole(path, pack(data), private=True)
         return digest
 
     def get(self, digest: Digest) -> bytes:
@@ -63,19 +61,7 @@ class ArtifactStore:
             raise ArtifactMissingError(f"no artifact {digest} in {self.folder}; restore it from a copy.") from error
         except OSError as error:
             raise ArtifactError(f"cannot read artifact {digest} in {self.folder}: {error.strerror}.") from error
-        start = len(_FILE_MAGIC) + 32
-        packed = stored[start:]
-        if stored[:start] == _FILE_MAGIC + sha256(packed).digest():
-            try:
-                data = zlib.decompress(packed)
-            except zlib.error:
-                data = b""
-            if digest_bytes(data) == digest:
-                return data
-        raise ArtifactCorruptError(
-            f"artifact {digest} in {self.folder} was changed: its bytes do not hash to its name. "
-            "Restore it from a copy."
-        )
+        return unpack(stored, digest, self.folder)
 
     def has(self, digest: Digest) -> bool:
         """Whether an artifact is stored, unread."""
@@ -144,6 +130,33 @@ class ArtifactStore:
         """Digests of all artifacts, sorted."""
         for folder in sorted(self.folder.glob("[0-9a-f][0-9a-f]")):
             yield from sorted(path.name for path in folder.iterdir() if is_digest(path.name))
+
+
+def pack(data: bytes) -> bytes:
+    """What is stored of an artifact: magic, digest of the packed bytes, packed bytes."""
+    packed = zlib.compress(data, _LEVEL)
+    # The digest of the packed bytes too: deflate has bits that change nothing in what it unpacks to.
+    return _FILE_MAGIC + sha256(packed).digest() + packed
+
+
+def unpack(stored: bytes, digest: Digest, place: object) -> bytes:
+    """Undo `pack`, and check the artifact against its digest.
+
+    Raises:
+        ArtifactCorruptError: It was changed; ``place`` tells where it is.
+    """
+    start = len(_FILE_MAGIC) + 32
+    packed = stored[start:]
+    if stored[:start] == _FILE_MAGIC + sha256(packed).digest():
+        try:
+            data = zlib.decompress(packed)
+        except zlib.error:
+            data = b""
+        if digest_bytes(data) == digest:
+            return data
+    raise ArtifactCorruptError(
+        f"artifact {digest} in {place} was changed: its bytes do not hash to its name. Restore it from a copy."
+    )
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:

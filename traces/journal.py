@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 from traces import standalone
 from traces.digest import Digest, canonical_json, digest_of, is_digest
 from traces.errors import ChainBrokenError, JournalError, RecordError
-from traces.stores import STORES
+from traces.stores import located, store_of
 from traces.stores.store import Row, Store
 
 INTENT: Final = "intent"
@@ -85,16 +85,17 @@ class Journal:
         self._head = (0, start_of(store.meta())) if last is None else (last.seq, last.hash)
 
     @classmethod
-    def create(cls, path: Path, meta: Mapping[str, Any], *, store: str = "sqlite") -> Self:
-        """Make an empty journal; the first event is chained to ``meta``.
+    def create(cls, path: Path, meta: Mapping[str, Any]) -> Self:
+        """Make an empty journal at ``path``, or where the address beside it says; it is chained to ``meta``.
 
         Raises:
             JournalError: There is a journal already, or it cannot be written.
         """
-        return cls(STORES[store].create(Path(path), {"meta": canonical_json(dict(meta)).decode()}))
+        where = located(Path(path))
+        return cls(store_of(where).create(where, {"meta": canonical_json(dict(meta)).decode()}))
 
     @classmethod
-    def open(cls, path: Path, read_only: bool = False, *, store: str = "sqlite") -> Self:
+    def open(cls, path: Path, read_only: bool = False) -> Self:
         """Open a journal; reading alone writes no file and can go on while another process writes.
 
         Raises:
@@ -103,7 +104,8 @@ class Journal:
             NewerFormatError: It was written by a newer version.
             ChainBrokenError: Its newest event does not fit its hash.
         """
-        opened = STORES[store].open(Path(path), read_only=read_only)
+        where = located(Path(path))
+        opened = store_of(where).open(where, read_only=read_only)
         try:
             return cls(opened)
         except BaseException:

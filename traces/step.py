@@ -22,6 +22,7 @@ from traces.digest import Digest, digest_of
 from traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
 from traces.inbox import Inbox
 from traces.journal import INTENT, Entry, Event, Journal, step_key
+from traces.object_store import artifacts_in
 from traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
 
 R = TypeVar("R", bound=Record)
@@ -108,7 +109,7 @@ class Trace:
         """
         described = {**(meta or {}), "seed": seed, "roots": sorted(roots)}
         journal = Journal.create(Path(folder) / JOURNAL_FILE, described)
-        return cls(journal, ArtifactStore(Path(folder) / ARTIFACT_FOLDER), seed=seed, types=types, roots=roots)
+        return cls(journal, artifacts_in(Path(folder) / ARTIFACT_FOLDER), seed=seed, types=types, roots=roots)
 
     @classmethod
     def open(cls, folder: Path, types: Mapping[str, type[Record]], read_only: bool = False) -> Self:
@@ -122,7 +123,7 @@ class Trace:
         if not isinstance(meta.get("seed"), int):
             journal.close()
             raise JournalError(f"{journal.path} names no seed, so it is not the journal of a trace; check the folder.")
-        artifacts = ArtifactStore(Path(folder) / ARTIFACT_FOLDER)
+        artifacts = artifacts_in(Path(folder) / ARTIFACT_FOLDER)
         return cls(journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ()))
 
     @cached_property

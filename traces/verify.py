@@ -11,9 +11,10 @@ from traces.digest import Digest
 from traces.errors import ArtifactError, JournalError, RecordError
 from traces.head import HEADS_FILE, Head, kept_apart, kept_heads, known_key
 from traces.journal import INTENT, Event, as_text, event_of, fault, link_fault, meta_of, place, start_of, step_key
+from traces.object_store import artifacts_in
 from traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
-from traces.stores import STORES
+from traces.stores import located, store_of
 from traces.stores.store import Row, Store
 
 
@@ -98,12 +99,13 @@ def verify(
         return findings.report()
     folder, known_types = Path(folder_or_trace), {**OWN_TYPES, **(types or {})}
     try:
-        store = STORES["sqlite"].open(folder / JOURNAL_FILE, read_only=True)
+        path = located(folder / JOURNAL_FILE)
+        store = store_of(path).open(path, read_only=True)
     except JournalError as error:
         findings.add("database", str(error))
         return findings.report()
     try:
-        _verify(store, ArtifactStore(folder / ARTIFACT_FOLDER), folder, known_types, set(roots), key, findings)
+        _verify(store, artifacts_in(folder / ARTIFACT_FOLDER), folder, known_types, set(roots), key, findings)
     finally:
         store.close()
     return findings.report()

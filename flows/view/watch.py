@@ -27,6 +27,7 @@ from memory.library import Library
 from traces.digest import Digest
 from traces.errors import TraceError
 from traces.journal import INTENT, Event, event_of
+from traces.place import run_folders
 from traces.record import Record, Tombstone, kind_of
 from traces.step import JOURNAL_FILE, Recorded, Trace
 from traces.stores.store import Row
@@ -352,13 +353,12 @@ class Observatory:
         if self.single:
             tops = [self.place]
         else:
-            found = [path.parent for path in self.place.glob(f"*/{JOURNAL_FILE}") if has_run(path.parent)]
-            tops = sorted(found, key=lambda folder: (folder / JOURNAL_FILE).stat().st_mtime, reverse=True)
+            tops = [folder for folder in reversed(run_folders(self.place)) if has_run(folder)]
         names: dict[str, Path] = {}
         for top in tops:
             name = top.resolve().name
             names[name] = top
-            for fold in sorted(path.parent for path in top.glob(f"folds/*/{JOURNAL_FILE}")):
+            for fold in sorted(run_folders(top / "folds")):
                 if has_run(fold):
                     names[f"{name}~fold-{fold.name}"] = fold
         return names

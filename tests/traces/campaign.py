@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from traces.digest import Digest
+from traces.errors import JournalError
 from traces.record import Record
-from traces.step import JOURNAL_FILE, StepContext, Trace
+from traces.step import StepContext, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mortal import die_when
@@ -33,9 +34,9 @@ def draw(context: StepContext) -> Drawn:
 
 
 async def run(folder: Path) -> None:
-    if (folder / JOURNAL_FILE).exists():
+    try:
         trace = Trace.open(folder, TYPES)
-    else:
+    except JournalError:
         trace = Trace.create(folder, seed=11, types=TYPES)
     inputs: tuple[Digest, ...] = ()
     for number in range(N_STEPS):

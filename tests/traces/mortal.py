@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from traces.stores import STORES
-from traces.stores.sqlite import SqliteStore
 from traces.stores.store import Row
 
 
-class MortalStore(SqliteStore):
+class Mortal:
+    """Put before a store among the bases of a class."""
+
     when, deadline, n_appended = "", 0, 0
 
     def append(self, row: Row) -> None:
@@ -27,9 +28,9 @@ class MortalStore(SqliteStore):
 @contextmanager
 def dying() -> Iterator[None]:
     """A write, around which the process dies if it is its turn."""
-    MortalStore.n_appended += 1
-    due = MortalStore.n_appended == MortalStore.deadline
-    if due and MortalStore.when == "before":
+    Mortal.n_appended += 1
+    due = Mortal.n_appended == Mortal.deadline
+    if due and Mortal.when == "before":
         os.kill(os.getpid(), signal.SIGKILL)
     yield
     if due:
@@ -38,6 +39,7 @@ def dying() -> Iterator[None]:
 
 def die_when(words: Sequence[str]) -> None:
     """Have this process kill itself ``before`` or ``after`` its N-th append, if ``words`` say so."""
-    STORES["sqlite"] = MortalStore
+    for name, store in STORES.items():
+        STORES[name] = type(store.__name__, (Mortal, store), {})
     if words:
-        MortalStore.when, MortalStore.deadline = words[0], int(words[1])
+        Mortal.when, Mortal.deadline = words[0], int(words[1])

@@ -28,8 +28,17 @@ def write(journal, number, kind="noted", **body):
 
 
 @pytest.fixture
-def path(tmp_path):
+def file(tmp_path):
+    """A journal in SQLite."""
     return tmp_path / "journal.sqlite"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def path(request, file):
+    """A journal in every store."""
+    if request.param == "postgres":
+        file.with_suffix(".url").write_text(request.getfixturevalue("postgres").address())
+    return file
 
 
 @pytest.fixture
@@ -149,15 +158,16 @@ def test_what_is_no_digest_is_refused(journal):
         "record_digest, previous_hash, hash FROM event",
     ],
 )
-def test_the_database_itself_refuses_changes(journal, path, statement):
-    write(journal, 1)
-    with sqlite3.connect(path) as other, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+def test_the_database_itself_refuses_changes(file, statement):
+    with Journal.create(file, {"title": "test"}) as journal:
+        write(journal, 1)
+    with sqlite3.connect(file) as other, pytest.raises(sqlite3.IntegrityError, match="append-only"):
         other.execute(statement)
 
 
-def test_a_missing_journal_is_named(path):
+def test_a_missing_journal_is_named(file):
     with pytest.raises(JournalError, match="there is no journal at"):
-        Journal.open(path)
+        Journal.open(file)
 
 
 def test_a_journal_is_not_created_twice(path):
@@ -166,26 +176,26 @@ def test_a_journal_is_not_created_twice(path):
         Journal.create(path, {})
 
 
-def test_a_creation_cut_short_can_be_repeated(path):
-    path.touch()
+def test_a_creation_cut_short_can_be_repeated(file):
+    file.touch()
     with pytest.raises(JournalError, match="creation was cut short"):
-        Journal.open(path)
-    Journal.create(path, {}).close()
+        Journal.open(file)
+    Journal.create(file, {}).close()
 
 
-def test_a_newer_format_is_refused(path):
-    Journal.create(path, {}).close()
-    with sqlite3.connect(path) as other:
+def test_a_newer_format_is_refused(file):
+    Journal.create(file, {}).close()
+    with sqlite3.connect(file) as other:
         other.execute("DROP TRIGGER meta_update")
         other.execute("UPDATE meta SET value = '2' WHERE name = 'format'")
     with pytest.raises(NewerFormatError, match="has format 2"):
-        Journal.open(path, read_only=True)
+        Journal.open(file, read_only=True)
 
 
-def test_a_file_that_is_no_database_is_named(path):
-    path.write_bytes(b"not a database, but long enough to be one " * 100)
+def test_a_file_that_is_no_database_is_named(file):
+    file.write_bytes(b"not a database, but long enough to be one " * 100)
     with pytest.raises(JournalError, match="damaged or no database"):
-        Journal.open(path, read_only=True)
+        Journal.open(file, read_only=True)
 
 
 def test_reading_refuses_to_write(path):
@@ -194,13 +204,13 @@ def test_reading_refuses_to_write(path):
         write(journal, 1)
 
 
-def test_reading_leaves_no_file_behind_and_changes_none(path):
-    with Journal.create(path, {}) as journal:
+def test_reading_leaves_no_file_behind_and_changes_none(file):
+    with Journal.create(file, {}) as journal:
         write(journal, 1)
-    before = {file.name: file.stat().st_mtime_ns for file in path.parent.iterdir()}
-    with Journal.open(path, read_only=True) as journal:
+    before = {path.name: path.stat().st_mtime_ns for path in file.parent.iterdir()}
+    with Journal.open(file, read_only=True) as journal:
         assert len(list(journal.events())) == 1
-    assert {file.name: file.stat().st_mtime_ns for file in path.parent.iterdir()} == before
+    assert {path.name: path.stat().st_mtime_ns for path in file.parent.iterdir()} == before
 
 
 def test_a_reader_follows_a_writer(journal, path):
@@ -211,15 +221,15 @@ def test_a_reader_follows_a_writer(journal, path):
             assert list(reader.events(after_seq=number - 1)) == [event]
 
 
-def test_nothing_is_written_after_a_changed_event(path):
-    with Journal.create(path, {}) as journal:
+def test_nothing_is_written_after_a_changed_event(file):
+    with Journal.create(file, {}) as journal:
         write(journal, 1)
-    with sqlite3.connect(path) as other:
+    with sqlite3.connect(file) as other:
         other.execute("DROP TRIGGER event_update")
         other.execute("UPDATE event SET time_utc = '2020-01-01'")
     with pytest.raises(ChainBrokenError, match=r"event 1 \(noted of 'note'\).*was changed"):
-        Journal.open(path)
-    with Journal.open(path, read_only=True) as journal, pytest.raises(ChainBrokenError, match="event 1"):
+        Journal.open(file)
+    with Journal.open(file, read_only=True) as journal, pytest.raises(ChainBrokenError, match="event 1"):
         list(journal.events())
 
 
@@ -296,12 +306,12 @@ print(n_events, message)
 """
 
 
-def test_a_limit_on_file_sizes_loses_nothing_that_was_recorded(path, request):
-    script = LIMITED.format(tests=str(request.path.parent), root=str(request.config.rootpath), path=str(path))
+def test_a_limit_on_file_sizes_loses_nothing_that_was_recorded(file, request):
+    script = LIMITED.format(tests=str(request.path.parent), root=str(request.config.rootpath), path=str(file))
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     n_events, _, message = result.stdout.partition(" ")
     assert "`lakatos resume`" in message
     assert message.count("\n") == 1
-    with Journal.open(path) as journal:
+    with Journal.open(file) as journal:
         assert len(list(journal.events())) == int(n_events)
         write(journal, int(n_events) + 1)

@@ -1,8 +1,26 @@
 """Places that a journal can be stored in."""
 
+from pathlib import Path
 from typing import Final
 
+from traces.stores.postgres import PostgresStore
 from traces.stores.sqlite import SqliteStore
 from traces.stores.store import Store
 
-STORES: Final[dict[str, type[Store]]] = {"sqlite": SqliteStore}
+STORES: Final[dict[str, type[Store]]] = {"sqlite": SqliteStore, "postgres": PostgresStore}
+"""``sqlite``: one file, write-ahead log, one writer. ``postgres``: a database that many runs and machines share; the
+file holds its address. In both a commit is on disk when `append` returns."""
+
+ADDRESS_SUFFIX: Final = ".url"
+"""Of a file that holds the address of a journal instead of the journal."""
+
+
+def located(path: Path) -> Path:
+    """The file that stands for a journal: ``path``, or the file beside it that holds an address, where there is one."""
+    address = path.with_suffix(ADDRESS_SUFFIX)
+    return address if address.is_file() else path
+
+
+def store_of(path: Path) -> type[Store]:
+    """The store of a file that `located` found."""
+    return STORES["postgres" if path.suffix == ADDRESS_SUFFIX else "sqlite"]

@@ -1,0 +1,234 @@
+"""What a campaign's scoring and bookkeeping cost as work grows, measured, and on paper to a billion answers.
+
+    python benchmarks/growth.py                       # benchmarks/results/growth.json; goes on where it stopped
+    python benchmarks/growth.py --axes theories experiments --most 100 --out /tmp/growth.json
+
+One thing grows at a time. Scoring is `Laboratory.scores_of`, experiment after experiment, as a campaign scores: 10
+theories, 10 experiments of 10 people with 100 answers each (10,000 in all) and 512 draws, unless that is what grows.
+Theories beyond the published ones are the published ones again under other digests. Records are written as the scores
+of a campaign are, one durable commit each, and walked once with every hash checked, as each pass begins.
+Fan-out is the search's own question, `Laboratory.evaluate`, on a cluster of processes of this machine: its overhead is
+the share of workers' time, from the question to the last answer, that they did not spend inside it.
+
+How scoring a single pool grows with answers and with people, and its floor, is in `benchmarks/theories/engine.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np  # noqa: E402
+import psutil  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.cells import complete  # noqa: E402
+from benchmarks.theories.engine import (  # noqa: E402
+    DOMAIN,
+    N_DRAWS,
+    N_TRIALS,
+    SEED,
+    experiments,
+    growth,
+    peak_memory,
+    theories,
+)
+from flows.fanout import ClusterLaboratory  # noqa: E402
+from theories.families import FAMILIES  # noqa: E402
+from theories.laboratory import Laboratory  # noqa: E402
+from theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from traces.journal import Journal, step_key  # noqa: E402
+
+AXES = {
+    "theories": (10, 30, 100, 300, 1000),
+    "experiments": (5, 15, 50, 150, 500),
+    "responses": (10_000, 100_000, 1_000_000, 10_000_000),
+    "records": (1_000, 10_000, 100_000),
+    "fanout": (1, 2, 3),
+}
+N_THEORIES, N_EXPERIMENTS, N_PEOPLE = 10, 10, 10
+N_CANDIDATES = 24
+PAPER = 1_000_000_000
+
+
+def pool_of(n: int) -> list[Theory]:
+    """``n`` theories with digests of their own."""
+    published = theories()
+    return [
+        published[index]
+        if index < len(published)
+        else read_program(TheoryProgram(f"{published[index % len(published)].program.source}\n# {index}\n", "copy"))
+        for index in range(n)
+    ]
+
+
+def processor_s() -> float:
+    """Processor seconds of this process and all its descendants, the ended ones included."""
+    total = 0.0
+    for process in (own := psutil.Process(), *own.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+        if process is not own:
+            total += times.children_user + times.children_system
+    return total
+
+
+def scoring(n_theories: int, n_experiments: int, n_people: int) -> dict[str, float]:
+    """Cost of every theory's score on every experiment."""
+    trials = experiments(n_experiments, n_people, np.random.default_rng(SEED))
+    pool = pool_of(n_theories)
+    with Laboratory(DOMAIN, 1) as laboratory, peak_memory() as peak:
+        laboratory.layers  # noqa: B018  (starts the sandbox)
+        own, wall = processor_s(), time.perf_counter()
+        nats = [
+            item.declared.mean
+            for table in trials
+            for item in laboratory.scores_of(pool, table, N_DRAWS, {})
+            if not isinstance(item, Exception)
+        ]
+        own, wall = processor_s() - own, time.perf_counter() - wall
+    n_bytes = sum(
+        array.nbytes for item in trials for array in (item.participant, item.trial, item.response, item.count)
+    )
+    return {
+        "n_scores": len(nats),
+        "mean_nats": float(np.mean(nats)),
+        "processor_s": own,
+        "wall_s": wall,
+        "peak_mib": peak[0],
+        "bytes_per_response": n_bytes / (n_experiments * n_people * N_TRIALS),
+    }
+
+
+def bookkeeping(n: int) -> dict[str, float]:
+    """Writing ``n`` records one by one, and walking them once."""
+    body = {"scores": [0.125] * N_PEOPLE, "proportions": [0.5] * N_TRIALS, "theory": "a" * 64, "error": 0.01}
+    with tempfile.TemporaryDirectory() as folder, Journal.create(Path(folder) / "journal.sqlite", {}) as journal:
+        own, wall = processor_s(), time.perf_counter()
+        for number in range(n):
+            position = {"number": number}
+            key = step_key("score", (), position)
+            journal.append("scored", body, key=key, name="score", position=position, inputs=())
+        written, written_wall = processor_s() - own, time.perf_counter() - wall
+        own = processor_s()
+        n_events = sum(1 for _ in journal.events())
+        walked = processor_s() - own
+        assert n_events == n
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+    return {
+        "processor_s": written + walked,
+        "written_s": written,
+        "written_wall_s": written_wall,
+        "walked_s": walked,
+        "bytes_per_record": size / n,
+    }
+
+
+def spread(n_workers: int) -> dict[str, float]:
+    """The search's question on ``n_workers`` processes: its overhead, and whether answers are those of one process."""
+    family = FAMILIES[DOMAIN.name]
+    names = [list(family.seeds)[index % len(family.seeds)] for index in range(N_CANDIDATES)]
+    items = [(family.seeds[name][1], None) for name in names]
+    (trials,) = experiments(1, N_PEOPLE, np.random.default_rng(SEED))
+
+    def sources(laboratory: Laboratory) -> list[str]:
+        return [
+            str(item) if isinstance(item, Exception) else item.theory.program.source
+            for item in laboratory.evaluate(family.grammar, items, [trials])
+        ]
+
+    with Laboratory(DOMAIN, 1) as alone:
+        sources(alone)
+        begun = time.perf_counter()
+        expected = sources(alone)
+        alone_s = time.perf_counter() - begun
+    with ClusterLaboratory(DOMAIN, f"local:{n_workers}") as cluster:
+        cluster._client.wait_for_workers(n_workers, timeout=300)
+        sources(cluster)  # sandboxes start
+        before, begun = cluster.inside_s, time.perf_counter()
+        found = sources(cluster)
+        wall, inside = time.perf_counter() - begun, cluster.inside_s - before
+    assert found == expected
+    return {
+        "alone_wall_s": alone_s,
+        "wall_s": wall,
+        "inside_s": inside,
+        "overhead": 1 - inside / (wall * n_workers),
+        "processor_s": inside,
+        "equal": True,
+    }
+
+
+def cell(axis: str, n: int) -> dict[str, Any]:
+    """One point of one axis."""
+    before = os.getloadavg()[0]
+    if axis == "theories":
+        found = scoring(n, N_EXPERIMENTS, N_PEOPLE)
+    elif axis == "experiments":
+        found = scoring(N_THEORIES, n, N_PEOPLE)
+    elif axis == "responses":
+        found = scoring(N_THEORIES, N_EXPERIMENTS, n // (N_EXPERIMENTS * N_TRIALS))
+    elif axis == "records":
+        found = bookkeeping(n)
+    else:
+        found = spread(n)
+    return {"axis": axis, "n": n, **found, "load_average": before}
+
+
+def on_paper(fits: dict[str, dict[str, float]], cells: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Scoring `N_THEORIES` theories on a billion answers, by the line through what was measured."""
+    line = fits["responses"]
+    seconds = line["fixed_s"] + line["s_per_million"] * PAPER / 1e6
+    largest = max((item for item in cells if item["axis"] == "responses"), key=lambda item: item["n"])
+    return {
+        "n_responses": PAPER,
+        "n_theories": N_THEORIES,
+        "processor_hours": seconds / 3600,
+        "processor_hours_of_1000_theories": seconds / 3600 * 1000 / N_THEORIES,
+        "gib_of_answers": largest["bytes_per_response"] * PAPER / 2**30,
+        "times_beyond_measured": PAPER / largest["n"],
+    }
+
+
+def main() -> None:
+    """Measure what is missing, then fit and write."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--axes", nargs="+", choices=list(AXES), default=list(AXES))
+    options.add_argument("--most", type=int, default=10**12, help="leave out points beyond this")
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "growth.json")
+    chosen = options.parse_args()
+    wanted = [(axis, n) for axis in chosen.axes for n in AXES[axis] if n <= chosen.most]
+    places = {axis: place for place, axis in enumerate(AXES)}
+    cells = complete(chosen.out, cell, wanted, ("axis", "n"), 1, order=lambda item: (places[item["axis"]], item["n"]))
+    fits = {}
+    for axis in ("theories", "experiments", "responses", "records"):
+        rows = [
+            {"n_responses": item["n"], "processor_s": item["processor_s"]} for item in cells if item["axis"] == axis
+        ]
+        if len(rows) > 2:
+            fits[axis] = growth(rows)
+            print(axis, {name: round(value, 3) for name, value in fits[axis].items()})
+    result = json.loads(chosen.out.read_text()) | {"growth": fits}
+    if "responses" in fits:
+        result["on_paper"] = on_paper(fits, cells)
+        print("on paper:", result["on_paper"])
+    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
