@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flows.rewind import Rewound
 
 RunsFolder = Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")]
-RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default.")]
+RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")]
 DataFolder = Annotated[
     Path | None, typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA")
 ]
