@@ -57,14 +57,15 @@ class _Together:
             TheoryError: It fails.
         """
         if name not in self.found:
+            names = self.wanted if name in self.wanted else [name]  # what is on record is made again alone
             run, plan = self.run, self.run.state.preregistrations[self.experiment].record
-            rivals = [rival for rival in plan.rivals if rival in self.wanted]
+            rivals = [rival for rival in plan.rivals if rival in names]
             frozen = run.trace.artifacts.get_arrays(plan.predictions) if rivals else {}
             weights = {rival: frozen[f"{rival}:log_weights"] for rival in rivals}
-            theories = [run.theory(name) for name in self.wanted]
+            theories = [run.theory(item) for item in names]
             trials, n_draws = run.trials(self.experiment), run.config.theories.draws
             found = run.laboratory.scores_of(theories, trials, n_draws, weights)
-            self.found = dict(zip(self.wanted, found, strict=True))
+            self.found |= zip(names, found, strict=True)
         found_one = self.found[name]
         if isinstance(found_one, TheoryError):
             raise found_one
