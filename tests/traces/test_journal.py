@@ -86,19 +86,19 @@ def test_of_events_of_one_commit_all_are_written_or_none(journal):
     assert write(journal, 2).seq == 2
 
 
-def test_a_log_cut_in_the_middle_of_a_record_ends_at_the_last_whole_one(path, tmp_path):
-    with Journal.create(path, {}) as journal:
+def test_a_log_cut_in_the_middle_of_a_record_ends_at_the_last_whole_one(file, tmp_path):
+    with Journal.create(file, {}) as journal:
         events = [write(journal, number, text="x" * 6000) for number in range(4)]
         sizes = []
         copy = tmp_path / "copy"
         copy.mkdir()
-        whole = path.with_name(path.name + "-wal").read_bytes()
-        main = path.read_bytes()
+        whole = file.with_name(file.name + "-wal").read_bytes()
+        main = file.read_bytes()
     for share in (0.3, 0.6, 0.9, 0.999):
-        (copy / path.name).write_bytes(main)
-        (copy / (path.name + "-wal")).write_bytes(whole[: int(len(whole) * share)])
-        (copy / (path.name + "-shm")).unlink(missing_ok=True)
-        with Journal.open(copy / path.name) as journal:
+        (copy / file.name).write_bytes(main)
+        (copy / (file.name + "-wal")).write_bytes(whole[: int(len(whole) * share)])
+        (copy / (file.name + "-shm")).unlink(missing_ok=True)
+        with Journal.open(copy / file.name) as journal:
             found = list(journal.events())
             assert found == events[: len(found)]
             sizes.append(len(found))
