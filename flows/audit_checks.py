@@ -21,7 +21,7 @@ from experiments.record import (
     TrialsCollected,
 )
 from flows.config import CampaignConfig
-from flows.record import Concluded
+from flows.record import ACTS, Concluded
 from flows.roles import budget_in
 from language_models.client import Request
 from language_models.ledger import AMOUNTS, Spending, spend
@@ -192,7 +192,8 @@ def conclusion(validity: Validity, events: Sequence[Event], records: Sequence[Re
     if not current:
         text = "the verdict rests on answers that were withdrawn or changed; `lakatos resume` draws it anew"
         return Finding("conclusion", True, text, withdrawn=True)
-    inputs = {event.record_digest: event.inputs for event in events if event.kind != INTENT}
+    # What was done stays done: an act stands whatever becomes of the data that it was decided by.
+    inputs = {event.record_digest: event.inputs for event in events if event.kind != INTENT and event.kind not in ACTS}
     behind, queue = set[Digest](), deque([current[-1].digest])
     while queue:
         for cited in inputs.get(queue.popleft(), ()):

@@ -28,7 +28,6 @@ def audit_command(
     ),
     recompute: Annotated[str, typer.Option(help="all, none, or sample: which records are computed again.")] = "all",
     sample: Annotated[int, typer.Option(help="Steps of a sample.", min=1)] = 20,
-    no_recompute: Annotated[bool, typer.Option("--no-recompute", hidden=True)] = False,
     as_machine: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
     key: Annotated[str, typer.Option(help="Public key that signed the heads; this laboratory's by default.")] = "",
     data: Annotated[
@@ -45,7 +44,7 @@ def audit_command(
 
     if recompute not in ("all", "none", "sample"):
         raise typer.BadParameter(f"{recompute!r} is none of all, sample, none", param_hint="--recompute")
-    how: HowMuch = "none" if no_recompute else recompute  # type: ignore[assignment]
+    how: HowMuch = recompute  # type: ignore[assignment]
 
     def look(folder: Path, signed_by: str | None) -> Audit:
         return audit(folder, recompute=how, n_sampled=sample, key=signed_by, data=data, n_workers=workers)

@@ -36,12 +36,6 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in GOLDEN.glob("*.tar.gz"))
 
 
-@pytest.fixture(autouse=True)
-def heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second place of heads for each test, since copies of one run are one run in that place."""
-    monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "heads"))
-
-
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A laboratory: the runs of the newest golden file, and schedules."""

@@ -386,6 +386,7 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(as
     assert "0 of 12 have completed" in " ".join(status.output.split())
     waiting = runner.invoke(app, ["resume", str(folder), "--engine", "none"])
     assert waiting.exit_code == 3
+    assert runner.invoke(app, ["report", str(folder)]).exit_code == 0
     assert "Its answers have not arrived" in (folder / "report.html").read_text()
     file = answer_file(folder, tmp_path / "a.csv", people(range(2)))
     assert "2 people are new" in runner.invoke(app, ["data", "import", str(folder), str(file)]).output
@@ -528,7 +529,7 @@ def test_commands_export_withdraw_and_expire(copy: Path, tmp_path: Path) -> None
     assert "0 people" in runner.invoke(app, ["data", "expire", str(copy), "--dry-run"]).output
     (copy / "prolific.sqlite").touch()
     assert "delete it yourself" in runner.invoke(app, ["data", "expire", str(copy)]).output
-    checked = runner.invoke(app, ["audit", str(copy), "--no-recompute"])
+    checked = runner.invoke(app, ["audit", str(copy), "--recompute", "none"])
     assert checked.exit_code == 0
     assert "withdrawn" in checked.output
 

@@ -42,12 +42,6 @@ QUICK: dict[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second place of heads for each test, since copies of one run are one run in that place."""
-    monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "heads"))
-
-
 def test_only_one_laboratory_is_up_in_a_folder_and_a_dead_one_is_none(tmp_path: Path) -> None:
     assert running(tmp_path) == 0
     with alone(tmp_path):

@@ -49,12 +49,6 @@ from traces.stores.sqlite import WriterLock
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(autouse=True)
-def heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second place of heads for each test, since copies of one run are one run in that place."""
-    monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "heads"))
-
-
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     return ask(tmp_path_factory.mktemp("asked") / "run")
