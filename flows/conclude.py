@@ -191,7 +191,7 @@ def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
     n_trials = sum(len(fold.rows) for fold in folds)
     observed = np.concatenate([fold.observed for fold in folds])
     predictions = {"leader": np.concatenate([fold.predicted for fold in folds])}
-    for name in [name for name in folds[0].baselines if all(name in fold.baselines for fold in folds)]:
+    for name in sorted(set(folds[0].baselines).intersection(*(fold.baselines for fold in folds))):  # as read from disk
         predictions[name] = np.concatenate([fold.baselines[name] for fold in folds])
     lines = []
     for name, predicted in predictions.items():

@@ -208,6 +208,7 @@ def read_back(python: str, *arguments: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.long
 def test_the_public_validator_takes_the_crate(tmp_path: Path, require: Any) -> None:
     python = interpreter("LAKATOS_CRATE_PYTHON", require)
     write_crate(tiny_run(), tmp_path / "crate", author="Ada")
@@ -258,6 +259,7 @@ print(n)
 """
 
 
+@pytest.mark.long
 def test_the_protocols_own_definition_decodes_the_spans(tmp_path: Path, require: Any) -> None:
     python = interpreter("LAKATOS_OTLP_PYTHON", require)
     with collector() as (endpoint, bodies):
