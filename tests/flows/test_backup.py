@@ -36,6 +36,12 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in GOLDEN.glob("*.tar.gz"))
 
 
+@pytest.fixture(autouse=True)
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A laboratory without a key: the golden files were signed by another."""
+    monkeypatch.setenv("LAKATOS_HOME", str(tmp_path / "home"))
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A laboratory: the runs of the newest golden file, and schedules."""

@@ -97,7 +97,7 @@ def test_servers_are_asked_and_one_whose_clock_differs_is_wrong(monkeypatch: pyt
         monkeypatch.setenv("PREFECT_API_URL", f"{address}/api")
         assert doctor._prefect_server().state == "ok"
     assert "cannot be reached" in doctor._prefect_server().detail
-    with server(date=NOW - timedelta(hours=1)) as address:
+    with server(date=datetime.now(UTC) - timedelta(hours=1)) as address:
         monkeypatch.setenv("PREFECT_API_URL", f"{address}/api")
         found = doctor._prefect_server()
     assert found.state == "wrong"
