@@ -31,7 +31,13 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories import blind_rules, outside_rules, second_blind_rules, third_blind_rules  # noqa: E402
+from benchmarks.theories import (  # noqa: E402
+    blind_rules,
+    fourth_blind_rules,
+    outside_rules,
+    second_blind_rules,
+    third_blind_rules,
+)
 from benchmarks.theories.rule import Rule  # noqa: E402
 from flows.config import parse_study  # noqa: E402
 from flows.record import Concluded  # noqa: E402
@@ -183,6 +189,7 @@ ALL = {
     **blind_rules.BLIND,
     **second_blind_rules.SECOND_BLIND,
     **third_blind_rules.THIRD_BLIND,
+    **fourth_blind_rules.FOURTH_BLIND,
 }
 SETS = {
     "unnamed": tuple(RULES),
@@ -191,6 +198,7 @@ SETS = {
     "blind": tuple(blind_rules.BLIND),
     "second blind": tuple(second_blind_rules.SECOND_BLIND),
     "third blind": tuple(third_blind_rules.THIRD_BLIND),
+    "fourth blind": tuple(fourth_blind_rules.FOURTH_BLIND),
 }
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from flows.config import CampaignConfig, parse_study
+from flows.record import RECORD_TYPES
+from traces.fold import canonical_digest
+from traces.journal import Journal
+from traces.record import Record
+from traces.step import JOURNAL_FILE, Trace
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 STUDY: dict[str, Any] = {
     "name": "small",
@@ -59,3 +68,21 @@ def toml_of(value: Any) -> str:
             "{ " + ", ".join(f"{name} = {toml_of(inner)}" for name, inner in value.items() if inner is not None) + " }"
         )
     return json.dumps(value)
+
+
+def records(folder: Path, kind: type[Record]) -> list[Any]:
+    """All records of a kind in a run, in order."""
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        return [item.record for item in trace.records(kind)]
+
+
+def form(folder: Path) -> str:
+    """Digest of a run's canonical form, which is the same however often the run was interrupted."""
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        return canonical_digest(journal.events())
+
+
+def spawn(*words: object) -> subprocess.Popen[bytes]:
+    """The command in a process of its own, on plain asyncio with one worker."""
+    command = [sys.executable, "-m", "flows.main", *map(str, words), "--engine", "none", "--workers", "1"]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -20,26 +20,13 @@ from flows.start import resume_run, run_study
 from theories.theory import TheoryProgram
 from traces.digest import digest_bytes
 from traces.errors import LockedError
-from traces.fold import canonical_digest
 from traces.journal import INTENT
 from traces.step import JOURNAL_FILE, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import small_study, write_study
+from small import form, small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "small"
-    run_study(small_study(), folder, n_workers=1)
-    return folder
-
-
-def form(folder: Path) -> str:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return canonical_digest(trace.journal.events())
 
 
 def test_a_campaign_ends_with_a_verdict_on_frozen_predictions(finished: Path) -> None:
@@ -179,12 +166,7 @@ def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(finished:
     for pause in rng.uniform(1.0, 4.0, 3):
         begun = (folder / JOURNAL_FILE).exists()
         what = ["resume", str(folder)] if begun else ["run", str(study), "--runs", str(tmp_path), "--name", "small"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "flows.main", *what, "--engine", "none", "--workers", "1"],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        process = spawn(*what)
         try:
             process.wait(float(pause))
         except subprocess.TimeoutExpired:

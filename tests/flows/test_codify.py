@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,9 +25,8 @@ from memory.plan import Plan
 from memory.signature import canonical_form
 from memory.tools import TOOLS
 from tests.flows.remembering import write_run
-from tests.flows.small import small_study
+from tests.flows.small import records, small_study
 from theories.roles.record import RoleAnswered
-from traces.record import Record
 from traces.step import Recorded, Trace
 
 
@@ -57,11 +55,6 @@ def make(tmp_path: Path, plans: list[Plan], answers: list[str]) -> None:
         asyncio.run(_make(run, Library(), plans, canonical_form(plans[0].steps).digest))
 
 
-def records(tmp_path: Path, kind: type[Record]) -> list[Any]:
-    with Trace.open(tmp_path / "own", RECORD_TYPES, read_only=True) as trace:
-        return [item.record for item in trace.records(kind)]
-
-
 def good(plans: list[Plan]) -> str:
     """The compiled source, as a model would write it."""
     return compile_plan(bundle_of(plans[:2], TOOLS)).source.replace("step_", "found_")
@@ -71,10 +64,10 @@ def test_what_a_model_writes_becomes_a_tool_when_it_gives_what_the_plan_gives(
     tmp_path: Path, plans: list[Plan]
 ) -> None:
     make(tmp_path, plans, [json.dumps({"source": good(plans)})])
-    (draft,) = records(tmp_path, ToolDraft)
+    (draft,) = records(tmp_path / "own", ToolDraft)
     assert draft.author == "language model writer"
     assert "found_0" in draft.source
-    assert [item.name for item in records(tmp_path, ToolValidated)] == [draft.name]
+    assert [item.name for item in records(tmp_path / "own", ToolValidated)] == [draft.name]
 
 
 @pytest.mark.parametrize(
@@ -89,19 +82,19 @@ def test_what_fails_the_ladder_is_on_record_and_the_plan_is_compiled_instead(
     tmp_path: Path, plans: list[Plan], source: str, rung: str
 ) -> None:
     make(tmp_path, plans, [json.dumps({"source": source})])
-    written, compiled = records(tmp_path, ToolTried)
+    written, compiled = records(tmp_path / "own", ToolTried)
     assert (written.passed, written.rung) == ((), rung)
     assert compiled.passed
-    assert [item.author for item in records(tmp_path, ToolDraft)] == ["language model writer", "codifier"]
-    assert len(records(tmp_path, ToolValidated)) == 1
-    assert not records(tmp_path, ToolRefused)  # which would make the plan wait for more studies
+    assert [item.author for item in records(tmp_path / "own", ToolDraft)] == ["language model writer", "codifier"]
+    assert len(records(tmp_path / "own", ToolValidated)) == 1
+    assert not records(tmp_path / "own", ToolRefused)  # which would make the plan wait for more studies
 
 
 def test_a_model_that_says_nothing_that_can_be_read_costs_the_plan_nothing(tmp_path: Path, plans: list[Plan]) -> None:
     make(tmp_path, plans, ["no JSON", "none again"])
-    assert [item.outcome for item in records(tmp_path, RoleAnswered)] == ["not_json"]
-    assert [item.author for item in records(tmp_path, ToolDraft)] == ["codifier"]
-    assert len(records(tmp_path, ToolValidated)) == 1
+    assert [item.outcome for item in records(tmp_path / "own", RoleAnswered)] == ["not_json"]
+    assert [item.author for item in records(tmp_path / "own", ToolDraft)] == ["codifier"]
+    assert len(records(tmp_path / "own", ToolValidated)) == 1
 
 
 def test_the_codifier_is_told_the_plan_and_clean_queries_and_nothing_else(tmp_path: Path, plans: list[Plan]) -> None:

@@ -48,7 +48,7 @@ from traces.record import Tombstone
 from traces.step import JOURNAL_FILE, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import small_study, write_study
+from small import small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -485,12 +485,7 @@ def test_a_run_of_people_one_by_one_killed_at_random_points_ends_as_if_nothing_h
         begun = (folder / JOURNAL_FILE).exists()
         what = ["resume", str(folder)] if begun else ["run", str(study), "--runs", str(tmp_path), "--name", "killed"]
         before = n_events(folder)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "flows.main", *what, "--engine", "none", "--workers", "1"],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        process = spawn(*what)
         while n_events(folder) == before and process.poll() is None:  # however slow the machine is
             time.sleep(0.1)
         try:

@@ -22,13 +22,12 @@ from theories.families import FAMILIES
 from theories.laboratory import Laboratory
 from theories.theory import read_program
 from traces.errors import TraceError
-from traces.fold import canonical_digest
 from traces.journal import Journal
 from traces.step import JOURNAL_FILE
 from traces.stores.postgres import PostgresStore
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import small_study
+from small import form, small_study
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'lakatos[scale]'")
 
@@ -142,11 +141,6 @@ def carry_on(folder):
     """A pass over the run in ``folder``, begun if there is none."""
     with open_run(folder) if has_run(folder) else create_run(small_study(), folder) as run:
         asyncio.run(run_campaign(run))
-
-
-def form(folder):
-    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
-        return canonical_digest(journal.events())
 
 
 def n_events(folder):

@@ -18,18 +18,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from arriving import STUDY as WAITING_STUDY
 from arriving import ask, outcome
-from small import small_study, write_study
+from small import form, small_study, write_study
 
 from flows.carry import carry
 from flows.engine import lasting_environment, start_server
 from flows.errors import EngineError, FlowError
 from flows.lab import alone, described, down, listen, page_runs, require_reachable, running
-from flows.record import RECORD_TYPES
 from flows.schedule import Schedule, change_schedules
 from flows.start import run_study
 from flows.wake import look
-from traces.fold import canonical_digest
-from traces.step import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK: dict[str, Any] = {
@@ -163,11 +160,6 @@ def serving(tmp_path: Path, server: Server) -> Iterator[Callable[[], subprocess.
             process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
-
-
-def form(folder: Path) -> str:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return canonical_digest(trace.journal.events())
 
 
 def log_of(tmp_path: Path) -> Callable[[], str]:

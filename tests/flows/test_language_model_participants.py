@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -42,15 +41,13 @@ from language_models.rehearsal.app import RehearsalSettings
 from language_models.rehearsal.fault import Misbehaviour
 from language_models.rehearsal.serve import free_port, running
 from theories.laboratory import Laboratory
-from traces.fold import canonical_digest
 from traces.inbox import Inbox
-from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import Speaker
 from participating import higher_sum, noted, page_of
-from small import small_study, write_study
+from small import form, records, small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = RehearsalSettings(context_tokens=32768)
@@ -73,16 +70,6 @@ def changes(base_url: str, **more: Any) -> dict[str, Any]:
         "stop": {"cycles": 1, "least_cycles": 1},
         **more,
     }
-
-
-def records(folder: Path, kind: type[Record]) -> list[Any]:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return [item.record for item in trace.records(kind)]
-
-
-def form(folder: Path) -> str:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return canonical_digest(trace.journal.events())
 
 
 @pytest.fixture(scope="module")
@@ -256,12 +243,8 @@ def test_a_campaign_killed_in_the_middle_of_sessions_ends_as_if_nothing_had_happ
         return higher_sum(body, rng)
 
     speaker.answer = hanging
-    command = [sys.executable, "-m", "flows.main", "run", str(write_study(tmp_path, **changes(server.base_url)))]
-    process = subprocess.Popen(
-        [*command, "--runs", str(tmp_path), "--name", "killed", "--engine", "none", "--workers", "1"],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    process = spawn(
+        "run", str(write_study(tmp_path, **changes(server.base_url))), "--runs", str(tmp_path), "--name", "killed"
     )
     try:
         assert reached.wait(120)

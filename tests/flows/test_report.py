@@ -35,7 +35,6 @@ from flows.record import (
 )
 from flows.report import coloured, guess, origin, write_report
 from flows.run import read_state, started
-from flows.start import run_study
 from flows.state import RunState, advance
 from judges.epoch import EpochOpened
 from judges.judge import Verdict, resolve
@@ -69,13 +68,6 @@ def choose(parameters, trials, xp):
 '''
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 STAGES = ("created", "started", "designed", "collected", "scored", "closed", "concluded")
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "small"
-    run_study(small_study(), folder, n_workers=1)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,7 @@ from traces.verify import verify
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rewinding import tiny_run
+from small import form
 
 # -- rates -----------------------------------------------------------------------------------------------------------
 
@@ -195,11 +196,6 @@ def origin(tmp_path: Path) -> Path:
     Trace.create(tmp_path / "origin", seed=4, types=TYPES, meta={"study": "toy"}).close()
     asyncio.run(carry_on(tmp_path / "origin"))
     return tmp_path / "origin"
-
-
-def form(folder: Path) -> str:
-    with Trace.open(folder, TYPES, read_only=True) as trace:
-        return canonical_digest(trace.journal.events())
 
 
 def test_an_unchanged_branch_with_the_same_seed_repeats_its_origin(origin: Path, tmp_path: Path) -> None:

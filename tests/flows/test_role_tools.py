@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,13 +26,11 @@ from language_models.rehearsal.fault import Misbehaviour
 from language_models.rehearsal.serve import running
 from language_models.tool_record import ToolCalled
 from theories.roles.record import CaseRead, Investigated, RoleAnswered
-from traces.fold import canonical_digest
-from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import HIDDEN, Speaker, good, task_of
-from small import small_study, write_study
+from small import form, records, small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = RehearsalSettings(context_tokens=32768)
@@ -82,16 +79,6 @@ def _citing(body: Mapping[str, Any]) -> str:
         {"text": "The best score is -0.111 nats per choice.", "cites": [mark]},
     ]
     return json.dumps({"statements": statements, "hypothesis": ATTACK, "change": "Look at sums."})
-
-
-def records(folder: Path, kind: type[Record]) -> list[Any]:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return [item.record for item in trace.records(kind)]
-
-
-def form(folder: Path) -> str:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return canonical_digest(trace.journal.events())
 
 
 @pytest.fixture(scope="module")
@@ -194,13 +181,7 @@ def test_a_conversation_killed_between_its_calls_ends_as_if_nothing_had_happened
     whole, served = finished
     file = write_study(tmp_path, **changes(served.base_url))
     speaker.answer = hanging
-    command = [sys.executable, "-m", "flows.main", "run", str(file), "--runs", str(tmp_path), "--name", "killed"]
-    process = subprocess.Popen(
-        [*command, "--engine", "none", "--workers", "1"],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = spawn("run", str(file), "--runs", str(tmp_path), "--name", "killed")
     try:
         assert reached.wait(200)
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -40,14 +39,12 @@ from theories.roles.record import (
     SuccessorTried,
     TrialsProposed,
 )
-from traces.fold import canonical_digest
 from traces.journal import INTENT
-from traces.record import Record
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import FOUND, HIDDEN, Speaker, good, recorded
-from small import small_study, write_study
+from small import form, records, small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYBODY = dict.fromkeys(("arbiter", "reviser", "advocate", "auditor", "judge"), "writer")
@@ -69,16 +66,6 @@ def settings(models: Mapping[str, Any], roles: Mapping[str, Any], **changes: Any
         "theories__candidates": 4,
     }
     return value | changes
-
-
-def records(folder: Path, kind: type[Record]) -> list[Any]:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return [item.record for item in trace.records(kind)]
-
-
-def form(folder: Path) -> str:
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return canonical_digest(trace.journal.events())
 
 
 def n_begun(folder: Path, step: str) -> int:
@@ -247,13 +234,7 @@ def test_a_campaign_killed_in_the_middle_of_calls_ends_as_if_nothing_had_happene
     changes = settings({"writer": {"base_url": served.base_url, "model": served.model}}, EVERYBODY)
     file = write_study(tmp_path, **changes)
     speaker.answer = hanging
-    command = [sys.executable, "-m", "flows.main", "run", str(file), "--runs", str(tmp_path), "--name", "killed"]
-    process = subprocess.Popen(
-        [*command, "--engine", "none", "--workers", "1"],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = spawn("run", str(file), "--runs", str(tmp_path), "--name", "killed")
     try:
         assert reached.wait(200)
         process.kill()
