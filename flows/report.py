@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
@@ -44,6 +43,7 @@ from flows.reading import (
 )
 from flows.run import read_state
 from flows.source import hidden_theory
+from flows.templating import page_environment
 from flows.utterance import utterance_facts
 from judges.errors import GateError
 from judges.judge import Verdict, VerdictResolved
@@ -94,14 +94,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 
 def render(run: Reading) -> str:
     """The page."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else clean(value),
-    )
+    environment = page_environment(TEMPLATES)
     environment.filters |= {
         "signed": signed,
         "fixed": fixed,

@@ -335,16 +335,11 @@ def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def write_comparison(folder: Path, name: str, outcomes: Sequence[Outcome]) -> Path:
     """Write ``comparison.json`` and ``comparison.html`` into the sweep's folder; returns the page."""
-    from jinja2 import Environment, FileSystemLoader
+    from flows.templating import page_environment
 
     found = compare(folder, outcomes)
     write_whole(folder / "comparison.json", json.dumps(found, indent=1).encode() + b"\n")
-    pages = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    pages = page_environment(Path(__file__).parent / "templates")
     page = pages.get_template("comparison.html").render(name=name, measures=MEASURES, **found)
     write_whole(folder / "comparison.html", page.encode())
     return folder / "comparison.html"

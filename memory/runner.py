@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from language_models.errors import ToolError
 from memory.plan import Call
-from theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
+from theories.errors import TheoryResourceError, TheoryTimeoutError
 from theories.sandbox import wire
-from theories.sandbox.client import Level, Limits, Sandbox
-from theories.sandbox.process import Child, Zygote, bwrap_command
+from theories.sandbox.client import Limits, Sandbox
+from theories.sandbox.process import Child
 from traces.digest import canonical_json
 
 LIMITS: Final = Limits(wall_seconds=20.0, cpu_seconds=10.0, memory_bytes=2**29, output_bytes=2**20)
@@ -36,6 +36,8 @@ class Ran:
 
 class ToolSandbox(Sandbox):
     """A sandbox whose children run programs."""
+
+    module = "theories.sandbox.program"
 
     def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True) -> None:
         super().__init__(require=require, limits=limits, bwrap=bwrap)
@@ -97,24 +99,6 @@ class ToolSandbox(Sandbox):
             return Ran(None, tuple(results), str(error).replace("the theory", "the tool"), "limit")
         finally:
             child.close()
-
-    def _start(self) -> tuple[Zygote, Level]:
-        zygote: Zygote | None = None
-        outer: tuple[str, ...] = ()
-        notes: tuple[str, ...] = ()
-        if self._bwrap:
-            try:
-                zygote, outer = _zygote(bwrap_command(self._bwrap)), ("bwrap", "userns", "netns", "pidns")
-            except SandboxUnavailableError as error:
-                notes = (f"bwrap: {error}",)
-        zygote = zygote or _zygote()
-        hello = zygote.hello
-        layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
-        return zygote, Level(layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes)
-
-
-def _zygote(prefix: Sequence[str] = ()) -> Zygote:
-    return Zygote(prefix, module="theories.sandbox.program")
 
 
 def _read(child: Child) -> tuple[dict[str, Any], int]:

@@ -7,10 +7,8 @@ the share of choices made at random, which is 5% on average.
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import Rule
+from benchmarks.theories.rule import BINARY, CARDINAL, Rule
 
-BINARY = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1], "dominated": True}
-CARDINAL = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
 LAPSE = {"lapse": {"prior": "uniform", "low": 0.0, "high": 0.1, "unit": "share of choices"}}
 ALWAYS = "return xp.where(lead > 0, 1.0, xp.where(lead < 0, 0.0, 0.5))[None]"
 MOSTLY = (

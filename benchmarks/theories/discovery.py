@@ -38,15 +38,13 @@ from benchmarks.theories import (  # noqa: E402
     second_blind_rules,
     third_blind_rules,
 )
-from benchmarks.theories.rule import Rule  # noqa: E402
+from benchmarks.theories.rule import BINARY, CARDINAL, Rule  # noqa: E402
 from flows.config import parse_study  # noqa: E402
 from flows.record import Concluded  # noqa: E402
 from flows.run import read_state  # noqa: E402
 from flows.start import run_study  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "discovery.json"
-BINARY = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1], "dominated": True}
-CARDINAL = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
 SEEDS = {
     "multiattribute": ("take_the_best", "tallying"),
     "risky": ("expected_value", "cumulative_prospect_theory"),

@@ -8,15 +8,7 @@ are deterministic, with a coin where nothing speaks for either side, and people 
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import Rule
-
-BINARY = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1], "dominated": True}
-CARDINAL = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
-LAPSE = {"lapse": {"prior": "uniform", "low": 0.09, "high": 0.11, "unit": "share of choices"}}
-SURE = "p = xp.where(lead > 0, 1.0, xp.where(lead < 0, 0.0, 0.5))\n"
-NOISY = 'return 0.5 * parameters["lapse"] + (1 - parameters["lapse"]) * p'
-ONE_SHOT = f"{SURE}p = p[None]\n{NOISY}"
-SEQUENTIAL = "".join(f"    {line}\n" for line in (SURE + NOISY).splitlines())
+from benchmarks.theories.rule import BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
 
 FOURTH_BLIND = {
     "the mood of the screen": Rule(

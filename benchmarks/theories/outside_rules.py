@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.theories.rule import Rule
+from benchmarks.theories.rule import BINARY, Rule
 
 WIDE = {"validities": [0.9, 0.8, 0.7, 0.65, 0.6], "levels": [0, 1], "dominated": True}
-BINARY = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1], "dominated": True}
 FIVE_STARS = {"validities": [0.85, 0.75, 0.65], "levels": [1, 2, 3, 4, 5]}
 RATINGS = 'a, b = trials["ratings"][:, 0], trials["ratings"][:, 1]\n'
 GAMBLES = (

@@ -6,6 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+BINARY = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1], "dominated": True}
+CARDINAL = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
+"""Spaces of rated products with two and with four grades."""
+LAPSE = {"lapse": {"prior": "uniform", "low": 0.09, "high": 0.11, "unit": "share of choices"}}
+"""5% of choices err."""
+_SURE = "p = xp.where(lead > 0, 1.0, xp.where(lead < 0, 0.0, 0.5))\n"
+_NOISY = 'return 0.5 * parameters["lapse"] + (1 - parameters["lapse"]) * p'
+ONE_SHOT = f"{_SURE}p = p[None]\n{_NOISY}"
+"""The end of a body: the option that leads is taken, but for lapses."""
+SEQUENTIAL = "".join(f"    {line}\n" for line in (_SURE + _NOISY).splitlines())
+"""The same at the end of a `choose` with a state."""
+
 
 @dataclass(frozen=True)
 class Rule:

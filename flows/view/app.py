@@ -23,13 +23,12 @@ import numpy as np
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 from starlette.exceptions import HTTPException
 
 from flows.errors import FlowError
-from flows.reading import clean
 from flows.report import fixed, interval, percent_more, plural, signed
+from flows.templating import page_environment
 from flows.view import page
 from flows.view.check import Checks
 from flows.view.outline import Wanted
@@ -347,14 +346,7 @@ def _number(text: str) -> int | None:
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else clean(value),
-    )
+    environment = page_environment(HERE / "templates")
     environment.filters |= {
         "signed": signed,
         "fixed": fixed,

@@ -83,6 +83,9 @@ class Sandbox:
         SandboxUnavailableError: From every method that runs something, when a required layer is missing.
     """
 
+    module = "theories.sandbox.zygote"
+    """Whose ``main`` the zygote runs."""
+
     def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = Limits(), bwrap: bool = True) -> None:
         self.require = frozenset(require)
         self.limits = limits
@@ -183,10 +186,11 @@ class Sandbox:
         notes: tuple[str, ...] = ()
         if self._bwrap:
             try:
-                zygote, outer = Zygote(bwrap_command(self._bwrap)), ("bwrap", "userns", "netns", "pidns")
+                zygote = Zygote(bwrap_command(self._bwrap), module=self.module)
+                outer = ("bwrap", "userns", "netns", "pidns")
             except SandboxUnavailableError as error:
                 notes = (f"bwrap: {error}",)
-        zygote = zygote or Zygote()
+        zygote = zygote or Zygote(module=self.module)
         hello = zygote.hello
         layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
         return zygote, Level(layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes)
