@@ -56,9 +56,6 @@ from traces.inbox import Batch
 from traces.record import Tombstone
 from traces.step import Recorded, StepContext, Trace
 
-COMPUTED = frozenset({"simulated", LANGUAGE_MODEL})
-"""Sources whose answers come from a computer: there is no hour at which somebody answered."""
-
 
 @dataclass(frozen=True)
 class Waiting:
@@ -370,7 +367,7 @@ def take_answers(run: Run) -> None:
                 consent=answers.consent,
                 language=answers.language,
                 source=answers.source,
-                arrived_utc="" if run.config.participants.source in COMPUTED else batch.delivered_utc,
+                arrived_utc=batch.delivered_utc if run.config.asks_people else "",
             ),
             name="arrive",
             inputs=[asked[answers.experiment].digest, *sessions.get((answers.experiment, answers.person), ())],

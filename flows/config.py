@@ -476,6 +476,11 @@ class CampaignConfig(_Section):
             return singly and people.source == "simulated"
         return True
 
+    @property
+    def asks_people(self) -> bool:
+        """Whether people answer while the run goes on; else a computer does, and there is no hour of an answer."""
+        return self.participants.source not in ("simulated", "archival", LANGUAGE_MODEL)
+
     @model_validator(mode="after")
     def _names_exist(self) -> CampaignConfig:
         _known("domain", self.domain, DOMAINS)

@@ -26,9 +26,10 @@ from typing import Any
 from flows.carry import start_process
 from flows.engine import STARTUP_TIMEOUT_S, configured_server, lasting_environment, start_server
 from flows.errors import EngineError, FlowError
+from flows.places import check_collects
 from flows.wake import runs_in
 from traces.artifact import write_whole
-from traces.errors import JournalError
+from traces.errors import InboxError, JournalError
 from traces.journal import Journal
 from traces.step import JOURNAL_FILE
 from traces.stores import located
@@ -251,10 +252,11 @@ def server_of(runs: Path) -> str | None:
 
 
 def page_runs(runs: Path) -> list[Path]:
-    """Runs that ask people on the laboratory's own page and have not concluded, the newest first."""
+    """Runs that ask people on the page of this folder and have not concluded, the newest first."""
     found = []
     for folder in runs_in(runs):
-        with contextlib.suppress(JournalError, KeyError, TypeError):
+        with contextlib.suppress(JournalError, InboxError, KeyError, TypeError):
+            check_collects(folder)
             with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
                 source = journal.meta["study"]["participants"]["source"]
             if source == "web" and not _concluded(folder):

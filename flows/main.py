@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -164,6 +165,7 @@ def status(
     from flows.collect import waiting_in
     from flows.people import holdings
     from flows.run import read_state
+    from traces.errors import InboxError
     from traces.place import run_folders
 
     console = Console()
@@ -192,7 +194,9 @@ def status(
             if state.concluded:
                 console.print(f"  {escape(state.concluded.record.text)}")
             if run:
-                due = holdings(folder).due if state.config and state.config.by_person else {}
+                due: dict[str, tuple[str, ...]] = {}
+                with suppress(InboxError):  # people answer it in another folder
+                    due = holdings(folder).due if state.config and state.config.by_person else {}
                 for kind, people in due.items():
                     console.print(f"  {kind} of {len(people)} people are past their limit; `lakatos data expire`")
                 console.print(_leaderboard(state))

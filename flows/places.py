@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.errors import FlowError, RunMissingError
-from traces.place import run_folders
-from traces.step import JOURNAL_FILE
+from traces.place import is_elsewhere, run_folders
+from traces.step import JOURNAL_FILE, Trace
 from traces.stores import located
 
 
@@ -24,6 +24,18 @@ def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:
     while (runs / f"{name}-{number}").exists():
         number += 1
     return runs / f"{name}-{number}"
+
+
+def check_collects(folder: Path) -> None:
+    """Raise where people answer the run of ``folder`` in another folder.
+
+    Raises:
+        InboxError: They do.
+        JournalError: The journal cannot be read.
+    """
+    if is_elsewhere(folder):
+        with Trace.open(folder, {}, read_only=True) as trace:
+            trace.inbox  # noqa: B018  (refuses)
 
 
 def find_run(run: str, runs: Path) -> Path:

@@ -249,10 +249,11 @@ def check_page(folder: Path, planned: Plan) -> None:
 def _books(run: str, runs: Path) -> Iterator[tuple[Path, Ledger]]:
     """The run's folder and its books, which nobody else writes meanwhile."""
     from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
-    from flows.places import find_run
+    from flows.places import check_collects, find_run
     from traces.stores.sqlite import WriterLock
 
     folder = find_run(run, runs)
+    check_collects(folder)
     lock = WriterLock(folder / LOCK_FILE)
     try:
         with Ledger(folder / LEDGER_FILE) as ledger:

@@ -33,10 +33,11 @@ from theories.families.family import Family
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest, Fingerprint, digest_bytes, digest_of
 from traces.head import write_head
+from traces.inbox import claim_place
 from traces.journal import INTENT
-from traces.place import holds_journal, settle
+from traces.place import holds_journal, is_elsewhere, settle
 from traces.record import Record
-from traces.step import Recorded, StepContext, Trace
+from traces.step import INBOX_PLACE, Recorded, StepContext, Trace
 from traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
@@ -219,6 +220,8 @@ def create_run(
         "data": str(data.resolve()) if data else None,
     }
     settle(folder)
+    if config.asks_people and is_elsewhere(folder):
+        meta[INBOX_PLACE] = claim_place(folder)
     trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
     return Run(folder, trace, config, source, progress=progress, hidden=hidden, data=data, n_workers=n_workers)
 
@@ -229,6 +232,7 @@ def open_run(folder: Path, *, data: Path | None = None, progress: Progress | Non
     Raises:
         RunMissingError: There is no run.
         LockedError: Another process is writing it.
+        InboxError: People answer it in another folder.
     """
     check_run(folder)
     trace = Trace.open(folder, RECORD_TYPES)

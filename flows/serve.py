@@ -32,14 +32,17 @@ def serve(
 
     Raises:
         RunMissingError: There is no run in ``folder``.
+        InboxError: People answer the run in another folder.
         FlowError: The port is taken.
     """
     import uvicorn
 
     from experiments.participants.web.app import SERVER, create_app
+    from flows.places import check_collects
     from flows.run import check_run
 
     check_run(folder)
+    check_collects(folder)
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -6,7 +6,9 @@ identifiers of people. Several processes can deliver while a pass reads.
 
 import json
 import os
+import platform
 import secrets
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from traces.artifact import write_whole
 from traces.digest import Digest, canonical_json, digest_bytes, digest_of
 from traces.errors import InboxError
 from traces.stores.sqlite import problem_of
@@ -24,6 +27,8 @@ _SCHEMA: Final = (
     "batch_key TEXT NOT NULL, payload_digest TEXT NOT NULL, payload BLOB, delivered_utc TEXT NOT NULL, taken_utc TEXT, "
     "salt TEXT NOT NULL DEFAULT '', UNIQUE (source, batch_key)) STRICT"
 )
+PLACE_FILE: Final = "inbox.place"
+"""In a folder of a run whose journal is elsewhere: says that the inbox is here, and in no other folder of the run."""
 _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''"
 
 
@@ -175,6 +180,34 @@ class Inbox:
                 connection.close()
         except sqlite3.Error as error:
             raise InboxError(problem_of(error, self.path, doing)) from error
+
+
+def claim_place(folder: Path) -> str:
+    """Make ``folder`` the one that collects for a run; returns what the run has to remember, see `check_place`."""
+    place = f"{secrets.token_hex(8)} {platform.node()}:{folder.resolve()}"
+    write_whole(folder / PLACE_FILE, place.encode())
+    return place
+
+
+def check_place(folder: Path, place: str) -> None:
+    """Refuse a folder that names a run's journal elsewhere, but is not the one that collects for the run.
+
+    Two inboxes would be two truths: a pass beside one of them would never see what the other holds, and one person's
+    answers could come in through both, under two pseudonyms.
+
+    Raises:
+        InboxError: ``folder`` is not the one that gave ``place``.
+    """
+    try:
+        found = (folder / PLACE_FILE).read_text()
+    except OSError:
+        found = ""
+    if found != place:
+        raise InboxError(
+            f"people answer the run of {folder} in another folder, {place.partition(' ')[2]}, which has its inbox: let "
+            "passes, page and imports work there, or share that folder. Here the run can be read only. If that folder "
+            f"is lost, with all that no pass has taken: `printf %s {shlex.quote(place)} > {folder / PLACE_FILE}`."
+        )
 
 
 def _insert(

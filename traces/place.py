@@ -48,6 +48,11 @@ def holds_journal(folder: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
+def is_elsewhere(folder: Path) -> bool:
+    """Whether the journal of ``folder`` is at an address instead of in it."""
+    return located(folder / JOURNAL_FILE).suffix == ADDRESS_SUFFIX
+
+
 def run_folders(runs: Path) -> list[Path]:
     """Folders in ``runs`` that hold a journal or its address, the one begun or changed last at the end."""
     found = {path.parent: path for name in (JOURNAL_FILE, _address(JOURNAL_FILE)) for path in runs.glob(f"*/{name}")}

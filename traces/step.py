@@ -20,16 +20,19 @@ import numpy as np
 from traces.artifact import ArtifactStore
 from traces.digest import Digest, digest_of
 from traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
-from traces.inbox import Inbox
+from traces.inbox import Inbox, check_place
 from traces.journal import INTENT, Entry, Event, Journal, step_key
 from traces.object_store import artifacts_in
 from traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
+from traces.stores import ADDRESS_SUFFIX
 
 R = TypeVar("R", bound=Record)
 
 JOURNAL_FILE: Final = "journal.sqlite"
 ARTIFACT_FOLDER: Final = "artifacts"
 INBOX_FILE: Final = "inbox.sqlite"
+INBOX_PLACE: Final = "inbox"
+"""What the journal's meta call the folder that collects, where the journal is elsewhere; see `traces.inbox`."""
 
 
 @dataclass(frozen=True)
@@ -117,19 +120,37 @@ class Trace:
 
         Raises:
             JournalError: There is none, or it cannot be read; `LockedError` if another process is writing it.
+            InboxError: To go on, but another folder collects for the run.
         """
         journal = Journal.open(Path(folder) / JOURNAL_FILE, read_only)
         meta = journal.meta
         if not isinstance(meta.get("seed"), int):
             journal.close()
             raise JournalError(f"{journal.path} names no seed, so it is not the journal of a trace; check the folder.")
-        artifacts = artifacts_in(Path(folder) / ARTIFACT_FOLDER)
-        return cls(journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ()))
+        try:
+            artifacts = artifacts_in(Path(folder) / ARTIFACT_FOLDER)
+            found = cls(journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ()))
+            if not read_only:
+                found._check_place()
+        except BaseException:
+            journal.close()
+            raise
+        return found
 
     @cached_property
     def inbox(self) -> Inbox:
-        """Where other processes deliver batches for the next pass."""
+        """Where other processes deliver batches for the next pass.
+
+        Raises:
+            InboxError: Another folder collects for the run, or the inbox cannot be made or read.
+        """
+        self._check_place()
         return Inbox(self.journal.path.with_name(INBOX_FILE))
+
+    def _check_place(self) -> None:
+        place = self.journal.meta.get(INBOX_PLACE)
+        if place and self.journal.path.suffix == ADDRESS_SUFFIX:
+            check_place(self.journal.path.parent, place)
 
     async def step(
         self,
