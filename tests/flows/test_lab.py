@@ -213,6 +213,56 @@ def test_an_arrival_is_an_event_whose_automation_starts_one_pass_and_the_result_
     assert {"small-leaderboard", "small-progress", "small-report", "small-verdict"} <= keys
 
 
+def prefect(server: Server, *words: str) -> tuple[list[str], dict[str, str]]:
+    """Prefect's own command, on the test's server, and its environment."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    own = {"PREFECT_API_URL": f"{server.address}/api", "PREFECT_HOME": str(server.home / "client")}
+    return [sys.executable, "-m", "prefect", "--no-prompt", *words], environment | own
+
+
+@pytest.mark.long
+def test_a_worker_of_a_process_pool_carries_a_campaign_to_the_verdict_of_a_direct_run(
+    tmp_path: Path, server: Server
+) -> None:
+    run_study(small_study(**QUICK), tmp_path / "direct", n_workers=1)
+    study, folder = write_study(tmp_path, **QUICK), tmp_path / "runs" / "small"
+
+    def say(*words: str) -> None:
+        command, environment = prefect(server, *words)
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    server.start()
+    say("work-pool", "create", "lakatos-process", "--type", "process")
+    parameters = ("run=small", f"runs={folder.parent}", f"study={study}")
+    say("deploy", "--name", "process", *(word for item in parameters for word in ("--param", item)))
+    say("deployment", "run", "lakatos/process")
+    command, environment = prefect(server, "worker", "start", "--pool", "lakatos-process")
+    with (tmp_path / "serve.log").open("wb") as log:
+        worker = subprocess.Popen(
+            command, cwd=tmp_path, stdout=log, stderr=log, env={**environment, "LAKATOS_CHECKOUT": str(ROOT)}
+        )
+    try:
+        wait_for(
+            lambda: [run["state_type"] for run in server.flow_runs("process")] == ["COMPLETED"], 300, log_of(tmp_path)
+        )
+        assert [run["state_name"] for run in server.flow_runs("process")] == ["Concluded"]
+        assert form(folder) == form(tmp_path / "direct")
+        say("deployment", "run", "lakatos/process")
+        wait_for(
+            lambda: sorted(run["state_name"] for run in server.flow_runs("process")) == ["Concluded", "NothingToDo"],
+            300,
+            log_of(tmp_path),
+        )
+    finally:
+        worker.send_signal(signal.SIGINT)
+        try:
+            worker.wait(60)
+        finally:
+            worker.kill()
+            worker.wait()
+
+
 @pytest.mark.long
 def test_the_laboratory_comes_up_and_goes_down_together(tmp_path: Path) -> None:
     runs = tmp_path / "runs"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import prefect.server.api
 import pytest
 import yaml
+from prefect.cli.deploy._models import DeploymentConfig, PrefectYamlModel
 from prefect.client.schemas.objects import ConcurrencyLimitStrategy
 from prefect.exceptions import ParameterTypeError
 from prefect.flows import load_flow_from_entrypoint
@@ -78,3 +84,30 @@ def test_the_file_for_work_pools_names_the_flow_with_parameters_that_are_valid()
         next_pass.validate_parameters(item["parameters"])
         found = load_flow_from_entrypoint(str(ROOT / item["entrypoint"]))
         assert found.name == next_pass.name
+
+
+def base_templates() -> dict[str, dict[str, Any]]:
+    """Variables of each type of work pool, by the templates that Prefect's server makes pools from."""
+    file = Path(prefect.server.api.__file__).parent / "collections_data" / "views" / "aggregate-worker-metadata.json"
+    return {
+        kind: described["default_base_job_configuration"]["variables"]
+        for collection in json.loads(file.read_text()).values()
+        for kind, described in collection.items()
+    }
+
+
+def test_the_file_for_work_pools_is_what_prefects_own_models_and_templates_take() -> None:
+    value, templates = yaml.safe_load((ROOT / "prefect.yaml").read_text()), base_templates()
+    found = PrefectYamlModel.model_validate(value)
+    for item, deployment in zip(value["deployments"], found.deployments, strict=True):
+        assert set(item) <= set(DeploymentConfig.model_fields)  # others would be ignored without a word
+        assert deployment.work_pool is not None
+        variables, template = deployment.work_pool.job_variables, templates[item["name"]]
+        assert set(variables) <= set(template["properties"])
+        jsonschema.validate(variables, template)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**variables, "env": 1}, template)
+        for step in item["pull"]:
+            ((place, inputs),) = step.items()
+            module, _, name = place.rpartition(".")
+            inspect.signature(getattr(importlib.import_module(module), name)).bind(**inputs)
