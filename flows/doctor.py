@@ -83,7 +83,7 @@ def _versions() -> Iterator[Line]:
     yield Line("prefect", "ok", version("prefect"))
     for name, limit, why in (
         ("sqlalchemy", (2, 1), "Prefect's server takes schedules and never starts a run"),
-        ("fastapi", (0, 155), "Prefect's server does not start"),
+        ("fastapi", (0, 151), "Prefect's server refuses what its own command `deploy` sends, later does not start"),
     ):
         yield _below(name, limit, why)
 
