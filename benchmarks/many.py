@@ -5,7 +5,9 @@
 Every campaign is a study of its own, scheduled once and served by one `lakatos serve` with its own Prefect server, one
 pass at a time. The poisoned one has people whose hidden rule never answers. Afterwards each run must hold a verdict and
 pass its audit; some are compared with the same study run directly, whose canonical form must be the same. Memory is the
-proportional set size of the server, of who serves, and of all passes, sampled every two seconds.
+proportional set size of the server, of who serves, and of all passes, sampled every two seconds. What a pass takes
+besides its campaign (starting a process, loading Prefect and the science, report and artifacts) is the time between the
+ends of two passes, less the time between the first and the last record of a run.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -31,7 +35,7 @@ from flows.audit import audit  # noqa: E402
 from flows.carry import carry  # noqa: E402
 from flows.record import RECORD_TYPES  # noqa: E402
 from flows.schedule import change_schedules, make_schedule  # noqa: E402
-from flows.wake import look  # noqa: E402
+from flows.wake import PASS_FILE, look  # noqa: E402
 from traces.fold import canonical_digest  # noqa: E402
 from traces.step import Trace  # noqa: E402
 
@@ -85,6 +89,17 @@ def write_studies(folder: Path, n: int) -> dict[str, Path]:
     return found
 
 
+def where_time_goes(runs: Path, names: list[str], limit: int) -> dict[str, float]:
+    """Seconds of a pass on the clock, and of the campaign in it, each the median over runs that ended."""
+    ends = sorted((runs / name / PASS_FILE).stat().st_mtime for name in names)
+    inside = []
+    for name in names:
+        with Trace.open(runs / name, RECORD_TYPES, read_only=True) as trace:
+            times = [datetime.fromisoformat(event.time_utc) for event in trace.journal.events()]
+        inside.append((times[-1] - times[0]).total_seconds())
+    return {"pass_s": limit * float(np.median(np.diff(ends))), "campaign_s": float(np.median(inside))}
+
+
 def form(folder: Path) -> str:
     """Digest of the canonical form of a run's journal."""
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
@@ -113,6 +128,8 @@ def main() -> None:
         result["concluded"] = len(ended)
         result["audits_pass"] = sum(audit(runs / name, recompute=False).passed for name in ended)
         result["poisoned_concluded"] = sum(look(runs / name).ended == "concluded" for name in poisoned)
+        if len(ended) > 1:
+            result |= where_time_goes(runs, ended, chosen.limit)
         equal = []
         for name in ended[:: max(1, len(ended) // chosen.compare)][: chosen.compare]:
             carry(base / "direct" / name, study=studies[name], workers=1)
@@ -135,7 +152,7 @@ def serve(base: Path, runs: Path, names: list[str], at: datetime, chosen: Any) -
     good = [name for name in names if "poisoned" not in name]
     try:
         while time.monotonic() - begun < chosen.hours * 3600:
-            n_done = sum((runs / name / "pass.json").exists() for name in good)
+            n_done = sum((runs / name / PASS_FILE).exists() for name in good)
             samples.append((round(time.monotonic() - begun, 1), round(memory_mib(process.pid), 1), n_done))
             if len(samples) % 30 == 0:
                 print(*samples[-1], flush=True)

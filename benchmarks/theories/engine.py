@@ -33,7 +33,7 @@ from scipy.stats import t as student  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.loop import memory_mib  # noqa: E402
+from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
 from experiments.task import Stimuli, Trials  # noqa: E402
