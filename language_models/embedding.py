@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
-import openai
 from numpy.typing import NDArray
 
 from language_models.errors import LanguageModelError
@@ -19,6 +18,8 @@ def embed(settings: ModelSettings, texts: Sequence[str]) -> NDArray[np.float64]:
     Raises:
         LanguageModelError: The endpoint cannot be asked, or gives something else than one vector for each text.
     """
+    import openai
+
     key = os.environ.get(settings.key_variable, "") if settings.key_variable else ""
     try:
         with openai.OpenAI(
