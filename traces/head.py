@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from traces.artifact import write_whole
 from traces.digest import Digest, digest_bytes, is_digest
@@ -197,9 +198,18 @@ def kept_heads(path: Path) -> Iterator[KeptHead]:
         if not isinstance(seq, int) or not is_digest(event_hash):
             yield KeptHead(path, number, None, problem=f"line {number} of {path} is no head; restore it from a copy.")
         elif "signature" in value or "previous" in value:
-            problem = head_problem(value, previous)
+            problem = head_problem(value, previous, _is_signed)
             said = f"line {number} of {path} {problem}; restore it from a copy." if problem else ""
             yield KeptHead(path, number, Head(seq, event_hash), "" if problem else value["public_key"], said)
         else:
             yield KeptHead(path, number, Head(seq, event_hash))
         previous = line
+
+
+def _is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
+    """`traces.standalone.is_signed`, a hundred times as fast."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

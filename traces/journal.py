@@ -178,17 +178,17 @@ class Journal:
                         f"{digest!r} in step {entry.name!r} is no digest: give 64 lower-case hexadecimal digits."
                     )
         with self._guard:
-            rows: list[Row] = []
-            seq, previous_hash = self._head
+            rows: list[standalone.StoredRow] = []
+            seq, previous_hash = self._head[0], self._head[1].encode()
             for entry in entries:
                 rows.append(_row(entry, seq + 1, previous_hash))
                 seq, previous_hash = rows[-1].seq, rows[-1].hash
             if len(rows) == 1:
-                self._store.append(rows[0])
+                self._store.append(_as_row(rows[0]))
             else:
-                self._store.append_all(rows)
-            self._head = (seq, previous_hash)
-        return [event_of(row) for row in rows]
+                self._store.append_all([_as_row(row) for row in rows])
+            self._head = (seq, previous_hash.decode())
+        return [_written(entry, row) for entry, row in zip(entries, rows, strict=True)]
 
     def events(self, after_seq: int = 0) -> Iterator[Event]:
         """Events after number ``after_seq``, each checked against its hash and the one before.
@@ -199,10 +199,10 @@ class Journal:
         expected = None if after_seq else start_of(self._store.meta()).encode()
         try:
             for row in standalone.sound(self._store.stored(after_seq), after_seq, expected):
-                yield _event(row)
+                yield event_of_stored(row)
         except standalone.ChainFaultError as error:
             raise ChainBrokenError(
-                f"{_place(error.row)} of {self.path} {error.problem}; run `lakatos audit` for the whole story."
+                f"{place_of_stored(error.row)} of {self.path} {error.problem}; run `lakatos audit` for the whole story."
             ) from None
 
     def find(self, key: Digest) -> Event | None:
@@ -237,33 +237,51 @@ class Journal:
         return event_of(row)
 
 
-def _row(entry: Entry, seq: int, previous_hash: Digest) -> Row:
-    row = Row(
+def _row(entry: Entry, seq: int, previous_hash: bytes) -> standalone.StoredRow:
+    row = standalone.StoredRow(
         seq=seq,
-        time_utc=datetime.now(UTC).isoformat(timespec="microseconds"),
-        kind=entry.kind,
-        key=entry.key,
-        name=entry.name,
-        position=canonical_json(dict(entry.position)).decode(),
+        time_utc=datetime.now(UTC).isoformat(timespec="microseconds").encode(),
+        kind=_bytes(entry.kind),
+        key=entry.key.encode(),
+        name=_bytes(entry.name),
+        position=canonical_json(dict(entry.position)),
         attempt=entry.attempt,
-        inputs=canonical_json(list(entry.inputs)).decode(),
-        body=canonical_json(dict(entry.body)).decode(),
-        record_digest="",
+        inputs=canonical_json(list(entry.inputs)),
+        body=canonical_json(dict(entry.body)),
+        record_digest=b"",
         previous_hash=previous_hash,
-        hash="",
+        hash=b"",
     )
-    row = row._replace(record_digest=record_digest_of(row))
-    return row._replace(hash=hash_of(row))
+    row = row._replace(record_digest=standalone.record_digest_of(row))
+    return row._replace(hash=standalone.hash_of(row))
+
+
+def _written(entry: Entry, row: standalone.StoredRow) -> Event:
+    """What `event_of_stored` reads from the row; the body alone may read back in other types than it was given."""
+    return Event(
+        row.seq,
+        row.time_utc.decode(),
+        entry.kind,
+        entry.key,
+        entry.name,
+        dict(entry.position),
+        entry.attempt,
+        tuple(entry.inputs),
+        _read(row.body.decode()),
+        row.record_digest.decode(),
+        row.previous_hash.decode(),
+        row.hash.decode(),
+    )
 
 
 def record_digest_of(row: Row) -> Digest:
     """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
-    return standalone.record_digest_of(_stored(row)).decode()
+    return standalone.record_digest_of(stored_of(row)).decode()
 
 
 def hash_of(row: Row) -> Digest:
     """Digest of the list of everything else that the event says, with a tag for the version of this encoding."""
-    return standalone.hash_of(_stored(row)).decode()
+    return standalone.hash_of(stored_of(row)).decode()
 
 
 def start_of(stored_meta: Mapping[str, str]) -> Digest:
@@ -286,12 +304,7 @@ def fault(row: Row) -> str | None:
     """What is wrong with one row by itself; None if nothing is."""
     if any(type(value) is not kind for value, kind in zip(row, _TYPES, strict=True)):
         return "was changed: a column holds another type of value than was written"
-    return standalone.fault_of(_stored(row))
-
-
-def link_fault(row: Row, previous_seq: int, previous_hash: Digest) -> str | None:
-    """What is wrong between a row and the one before it; None if nothing is."""
-    return standalone.link_fault_of(row.seq, _bytes(row.previous_hash), previous_seq, _bytes(previous_hash))
+    return standalone.fault_of(stored_of(row))
 
 
 def as_text(row: Row) -> Row:
@@ -312,25 +325,30 @@ def place(row: Row | Event) -> str:
     return f"event {row.seq} ({kind} of {name!r})"
 
 
+def place_of_stored(row: tuple[Any, ...]) -> str:
+    """`place` for a row, damaged or not, whose text is the bytes that are stored."""
+    return place(as_text(Row(*row)))
+
+
 def event_of(row: Row) -> Event:
     """The event that a row holds.
 
     Raises:
         ChainBrokenError: The row holds none; only a forged one can, if it fits its hash.
     """
-    return _event(_stored(row))
+    return event_of_stored(stored_of(row))
 
 
-def _event(row: tuple[Any, ...]) -> Event:
+def event_of_stored(row: tuple[Any, ...]) -> Event:
+    """`event_of` for a row whose text is the bytes that are stored."""
     seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
     try:
-        place, cited, said = _read(position.decode()), _read(inputs.decode()), _read(body.decode())
-        if not (isinstance(place, dict) and isinstance(said, dict) and all(map(is_digest, cited))):
+        at, cited, said = _read(position.decode()), _read(inputs.decode()), _read(body.decode())
+        if not (isinstance(at, dict) and isinstance(said, dict) and all(map(is_digest, cited))):
             raise ValueError("its position, inputs or body are of another form")
     except (TypeError, ValueError) as error:
-        stored = standalone.StoredRow(*row)
         raise ChainBrokenError(
-            f"{_place(stored)} cannot be read ({error}); restore the journal from a copy."
+            f"{place_of_stored(row)} cannot be read ({error}); restore the journal from a copy."
         ) from error
     return Event(
         seq,
@@ -338,7 +356,7 @@ def _event(row: tuple[Any, ...]) -> Event:
         kind.decode("utf-8", "surrogateescape"),
         key.decode("utf-8", "surrogateescape"),
         name.decode("utf-8", "surrogateescape"),
-        place,
+        at,
         attempt,
         tuple(cited),
         said,
@@ -346,11 +364,6 @@ def _event(row: tuple[Any, ...]) -> Event:
         previous.decode("utf-8", "surrogateescape"),
         own.decode("utf-8", "surrogateescape"),
     )
-
-
-def _place(row: standalone.StoredRow) -> str:
-    kind, name = (bytes(text or b"").decode(errors="replace") for text in (row.kind, row.name))
-    return f"event {row.seq} ({kind} of {name!r})"
 
 
 def step_key(name: str, inputs: Sequence[Digest], position: Mapping[str, int | str]) -> Digest:
@@ -362,5 +375,10 @@ def _bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
-def _stored(row: Row) -> standalone.StoredRow:
+def stored_of(row: Row) -> standalone.StoredRow:
+    """A row with its text as the bytes that are stored."""
     return standalone.StoredRow(*(_bytes(value) if isinstance(value, str) else value for value in row))  # type: ignore[arg-type]
+
+
+def _as_row(row: standalone.StoredRow) -> Row:
+    return Row(*(value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value for value in row))  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,6 +120,7 @@ class StoredRow(NamedTuple):
     hash: bytes
 
 
+_TYPES = tuple(int if name in ("seq", "attempt") else bytes for name in StoredRow._fields)
 _ESCAPED = re.compile(rb'[\x00-\x1f"\\]').search
 
 
@@ -177,10 +179,27 @@ class ChainFaultError(Exception):
         self.row, self.problem = row, problem
 
 
+_BATCH = 256
+"""Rows that are looked at together."""
+_RECORD = b'{"body":%b,"inputs":%b,"key":"%b","kind":%b}'
+_EVENT = b'[%b,%%d,"%%b",%%d,%%b,%%b,"%%b","%%b"]' % EVENT_TAG
+_PLAIN = bytes(set(range(256)) - {*range(0x20), *b'"\\'})
+"""What JSON writes as it is."""
+
+
+class _Quoted(dict[bytes, bytes]):
+    """Words that come again and again, as JSON writes them."""
+
+    def __missing__(self, word: bytes) -> bytes:
+        self[word] = written = quoted(word)
+        return written
+
+
 def sound(rows: Iterable[tuple[Any, ...]], last: int, expected: bytes | None) -> Iterator[tuple[Any, ...]]:
     """Rows as long as each fits itself and the one before it.
 
-    `fault_of` and `link_fault_of` written out for speed; they say in words what is wrong with a row that does not fit.
+    `fault_of` and `link_fault_of` for many rows at once, which takes half of the time; where they do not all fit, they
+    are looked at one by one, and those before the first that does not fit are still given.
 
     Args:
         rows: In the order of `StoredRow`.
@@ -190,32 +209,70 @@ def sound(rows: Iterable[tuple[Any, ...]], last: int, expected: bytes | None) ->
     Raises:
         ChainFaultError: A row does not fit.
     """
-    sha256, escaped, words = hashlib.sha256, _ESCAPED, dict[bytes, bytes]()
-    for row in rows:
-        seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
+    words = _Quoted()
+    for batch in _batches(rows):
+        before: bytes = batch[0][10] if expected is None else expected
+        if _fit(batch, last, before, words):
+            yield from batch
+            last, expected = batch[-1][0], batch[-1][11]
+            continue
+        for row in batch:
+            if problem := _fault_in_line(row, last, before):
+                raise ChainFaultError(StoredRow(*row), problem)
+            yield row
+            last, expected = row[0], row[11]
+            before = row[11]
+
+
+def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows by `_BATCH`; what came before an error is given before it is raised."""
+    left = iter(rows)
+    failed: Exception | None = None
+    while failed is None:
+        batch: list[tuple[Any, ...]] = []
         try:
-            for word in (kind, name):
-                if word not in words:
-                    words[word] = quoted(word)
-            record = b'{"body":%b,"inputs":%b,"key":"%b","kind":%b}' % (body, inputs, key, words[kind])
-            event = b'["lakatos-event-1",%d,"%b",%d,%b,%b,"%b","%b"]' % (
-                seq, time_utc, attempt, words[name], position, digest, previous
-            )  # fmt: skip
-        except TypeError:
-            raise ChainFaultError(StoredRow(*row), "was changed: a column holds another type of value") from None
-        if (
-            (previous != expected and expected is not None)
-            or seq != last + 1
-            or sha256(record).hexdigest().encode() != digest
-            or sha256(event).hexdigest().encode() != own
-            or escaped(key + time_utc) is not None
-        ):
-            stored = StoredRow(*row)
-            before = previous if expected is None else expected
-            if problem := fault_of(stored) or link_fault_of(seq, previous, last, before):
-                raise ChainFaultError(stored, problem)
-        yield row
-        last, expected = seq, own
+            batch.extend(islice(left, _BATCH))
+        except Exception as error:
+            failed = error
+        if not batch:
+            break
+        yield batch
+    if failed is not None:
+        raise failed
+
+
+def _fit(batch: Sequence[tuple[Any, ...]], last: int, before: bytes, words: _Quoted) -> bool:
+    """Whether rows fit themselves and one another; False also where that cannot be told for all of them at once."""
+    seqs, times, kinds, keys, names, positions, attempts, inputs, bodies, digests, previous, own = zip(
+        *batch, strict=True
+    )
+    try:
+        known = words.__getitem__
+        told = zip(bodies, inputs, keys, map(known, kinds), strict=True)
+        sealed = zip(seqs, times, attempts, map(known, names), positions, digests, previous, strict=True)
+        return (
+            {*map(type, seqs), *map(type, attempts)} == {int}
+            and seqs == tuple(range(last + 1, last + 1 + len(batch)))
+            and previous == (before, *own[:-1])
+            and not b"".join((before, *keys, *times)).translate(None, _PLAIN)
+            and _hash_to(map(_RECORD.__mod__, told), digests)
+            and _hash_to(map(_EVENT.__mod__, sealed), own)
+        )
+    except TypeError:
+        return False
+
+
+def _hash_to(texts: Iterable[bytes], hashes: Sequence[bytes]) -> bool:
+    # Compared in one piece, so each must have the length that it should, or a digit could pass from one to the next.
+    told = b"".join([hashlib.sha256(text).digest() for text in texts])
+    return {*map(len, hashes)} == {64} and told.hex().encode() == b"".join(hashes)
+
+
+def _fault_in_line(row: Sequence[Any], last: int, before: bytes) -> str | None:
+    if any(type(value) is not kind for value, kind in zip(row, _TYPES, strict=True)):
+        return "was changed: a column holds another type of value than was written"
+    stored = StoredRow(*row)
+    return fault_of(stored) or link_fault_of(stored.seq, stored.previous_hash, last, before)
 
 
 def first_fault(rows: Iterable[tuple[Any, ...]], start: bytes) -> tuple[int, bytes, str | None]:
@@ -238,8 +295,13 @@ def canonical(value: Any) -> bytes:
     return text.encode()
 
 
-def head_problem(head: Any, previous: bytes) -> str | None:
-    """What is wrong with a line of signed heads after the line ``previous`` (empty for the first); None if fine."""
+def head_problem(
+    head: Any, previous: bytes, is_signed: Callable[[bytes, bytes, bytes], bool] = is_signed
+) -> str | None:
+    """What is wrong with a line of signed heads after the line ``previous`` (empty for the first); None if fine.
+
+    ``is_signed`` is what checks signatures: the function above takes 3 ms for each, which compiled ones do not.
+    """
     try:
         signed = {name: value for name, value in head.items() if name != "signature"}
         key, signature = bytes.fromhex(head["public_key"]), bytes.fromhex(head["signature"])

@@ -10,12 +10,24 @@ from traces.artifact import ArtifactStore
 from traces.digest import Digest
 from traces.errors import ArtifactError, JournalError, RecordError
 from traces.head import HEADS_FILE, Head, kept_apart, kept_heads, known_key
-from traces.journal import INTENT, Event, as_text, event_of, fault, link_fault, meta_of, place, start_of, step_key
+from traces.journal import (
+    INTENT,
+    Event,
+    as_text,
+    event_of_stored,
+    meta_of,
+    place,
+    place_of_stored,
+    start_of,
+    step_key,
+    stored_of,
+)
 from traces.object_store import artifacts_in
 from traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
+from traces.standalone import ChainFaultError, StoredRow, sound
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from traces.stores import located, store_of
-from traces.stores.store import Row, Store
+from traces.stores.store import Store
 
 
 @dataclass(frozen=True)
@@ -136,7 +148,8 @@ def _verify(
         last = 0
         for row in _chained(store, start_of(stored_meta), findings):
             audit.add(row)
-            _verify_head(heads, row.seq, row.hash, findings)
+            if row.seq in heads:
+                _verify_head(heads, row.seq, row.hash.decode(errors="surrogateescape"), findings)
             last = row.seq
         audit.finish()
         for seq in sorted(seq for seq in heads if seq > last):
@@ -147,15 +160,16 @@ def _verify(
         findings.add("database", str(error))
 
 
-def _chained(store: Store, start: Digest, findings: _Findings) -> Iterator[Row]:
+def _chained(store: Store, start: Digest, findings: _Findings) -> Iterator[StoredRow]:
     """All rows, those that break the chain included."""
-    seq, expected_hash = 0, start
-    for row in store.rows():
-        if problem := fault(row) or link_fault(row, seq, expected_hash):
-            findings.add("chain", f"{place(row)} {problem}.", row.seq)
-            row = as_text(row)
-        seq, expected_hash = row.seq, row.hash
-        yield row
+    seq = 0
+    try:
+        for row in map(StoredRow._make, sound(store.stored(), 0, start.encode())):
+            seq = row.seq
+            yield row
+    except ChainFaultError as error:
+        findings.add("chain", f"{place_of_stored(error.row)} {error.problem}.", error.row.seq)
+        yield from (stored_of(as_text(row)) for row in store.rows(seq))
 
 
 class _Audit:
@@ -175,12 +189,12 @@ class _Audit:
         self.unknown: list[tuple[Event, Digest]] = []
         self.has_artifact = has_artifact
 
-    def add(self, row: Row) -> None:
+    def add(self, row: StoredRow) -> None:
         # A changed record counts as there, so that one change gives one fault and not one in all that cites it.
-        if row.kind != INTENT:
-            self.records.add(row.record_digest)
+        if row.kind != INTENT.encode():
+            self.records.add(row.record_digest.decode(errors="surrogateescape"))
         try:
-            event = event_of(row)
+            event = event_of_stored(row)
             key = step_key(event.name, event.inputs, event.position)
         except (JournalError, RecordError) as error:
             self.findings.add("records", str(error), row.seq)

@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
 
@@ -219,6 +219,19 @@ def test_a_reader_follows_a_writer(journal, path):
             event = write(journal, number)
             assert reader.head == (number, event.hash)
             assert list(reader.events(after_seq=number - 1)) == [event]
+
+
+def test_a_walk_goes_on_while_a_writer_begins_and_ends(path):
+    with Journal.create(path, {}) as journal:
+        journal.append_all([entry(number) for number in range(1, 1501)])
+    with Journal.open(path, read_only=True) as reader:
+        walk = reader.events()
+        assert next(walk).seq == 1
+        with Journal.open(path) as journal:
+            write(journal, 1501)
+            assert [event.seq for event in islice(walk, 1200)] == list(range(2, 1202))
+            write(journal, 1502)
+        assert [event.seq for event in walk] == list(range(1202, 1503))
 
 
 def test_nothing_is_written_after_a_changed_event(file):

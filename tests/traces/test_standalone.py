@@ -5,6 +5,8 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,79 @@ def test_the_first_fault_of_a_chain_is_named_with_what_is_sound_before_it(filled
     assert "event 5 was changed: its record does not hash" in problem
     assert "events between them are missing" in str(standalone.first_fault(rows[:3] + rows[4:], start)[2])
     assert "another type of value" in str(standalone.first_fault([(*rows[0][:2], None, *rows[0][3:])], start)[2])
+
+
+def chained(n: int, name: str = "note") -> tuple[list[standalone.StoredRow], bytes]:
+    """Rows of a sound chain, and what it starts from."""
+    start, rows = b"0" * 64, list[standalone.StoredRow]()
+    for seq in range(1, n + 1):
+        key, body = hashlib.sha256(bytes([seq % 256])).hexdigest().encode(), json.dumps({"seq": seq}).encode()
+        before = rows[-1].hash if rows else start
+        row = standalone.StoredRow(
+            seq, b"2026-01-01T00:00:00", b"noted", key, name.encode(), b"{}", 1, b"[]", body, b"", before, b""
+        )
+        row = row._replace(record_digest=standalone.record_digest_of(row))
+        rows.append(row._replace(hash=standalone.hash_of(row)))
+    return rows, start
+
+
+@pytest.mark.parametrize("place", [0, 1, 255, 256, 257, 599])
+@pytest.mark.parametrize("column", standalone.StoredRow._fields)
+def test_a_change_anywhere_in_a_long_chain_is_named_and_all_before_it_is_given(place: int, column: str) -> None:
+    rows, start = chained(600)
+    old = getattr(rows[place], column)
+    changed = rows.copy()
+    changed[place] = rows[place]._replace(**{column: old + 1 if isinstance(old, int) else old[:-1] + b"~"})
+    walked = standalone.sound(changed, 0, start)
+    assert list(islice(walked, place)) == rows[:place]
+    with pytest.raises(standalone.ChainFaultError) as caught:
+        next(walked)
+    assert caught.value.row == changed[place]
+    assert list(standalone.sound(rows, 0, start)) == rows
+
+
+def test_a_digit_cannot_pass_from_one_hash_to_the_next() -> None:
+    rows, start = chained(3)
+    first, second = rows[0].record_digest, rows[1].record_digest
+    moved = [rows[0]._replace(record_digest=first[:-1]), rows[1]._replace(record_digest=first[-1:] + second), rows[2]]
+    assert standalone.first_fault(moved, start)[0] == 0
+    first, second = rows[1].hash, rows[2].hash
+    moved = [rows[0], rows[1]._replace(hash=first[:-1]), rows[2]._replace(hash=first[-1:] + second)]
+    assert standalone.first_fault(moved, start)[0] == 1
+
+
+def test_a_number_of_another_type_does_not_pass_for_the_same_number() -> None:
+    rows, start = chained(3)
+    for changed in (rows[1]._replace(attempt=1.0), rows[1]._replace(attempt=True), rows[1]._replace(seq=2.0)):  # type: ignore[arg-type]
+        last, _, problem = standalone.first_fault([rows[0], changed, rows[2]], start)
+        assert last == 1
+        assert problem is not None
+        assert "another type of value" in problem
+
+
+def test_what_can_still_be_read_is_checked_before_a_failure_to_read_is_told() -> None:
+    rows, start = chained(300)
+
+    def until(n: int, rows: list[standalone.StoredRow]) -> Iterator[standalone.StoredRow]:
+        yield from rows[:n]
+        raise OSError("the disk failed")
+
+    walked = standalone.sound(until(280, rows), 0, start)
+    assert list(islice(walked, 280)) == rows[:280]
+    with pytest.raises(OSError, match="the disk failed"):
+        next(walked)
+    changed = [*rows[:270], rows[270]._replace(body=b"{}"), *rows[271:]]
+    with pytest.raises(standalone.ChainFaultError, match="was changed"):
+        list(standalone.sound(until(280, changed), 0, start))
+
+
+def test_names_that_json_escapes_are_walked_along_like_others() -> None:
+    rows, start = chained(300, 'a "b" \\ \n café')
+    assert standalone.first_fault(rows, start) == (300, rows[-1].hash, None)
+    quoted_key = rows[0]._replace(key=b'a"b', previous_hash=start)
+    quoted_key = quoted_key._replace(record_digest=standalone.record_digest_of(quoted_key))
+    quoted_key = quoted_key._replace(hash=standalone.hash_of(quoted_key))
+    assert standalone.first_fault([quoted_key], start) == (1, quoted_key.hash, None)
 
 
 def test_a_quote_in_a_name_is_hashed_as_json_writes_it() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from traces.errors import ChainBrokenError, JournalError
 from traces.head import HEADS_FILE, write_head
 from traces.journal import Journal, hash_of, record_digest_of, step_key
 from traces.record import Tombstone
@@ -95,6 +96,27 @@ def test_a_changed_byte_in_the_file_of_the_journal_is_found_or_changes_no_row(tm
         if verify(folder, types).ok:
             with Journal.open(path, read_only=True) as journal:
                 assert list(journal.events()) == events, place
+
+
+def test_numbers_that_go_backwards_are_found_and_end_the_walk(folder, types):
+    """SQLite's own search relies on their order; a walk that goes on after the last number would never end."""
+    path = folder / JOURNAL_FILE
+    with Journal.open(path, read_only=True) as journal:
+        last = journal.store.last()
+    data = bytearray(path.read_bytes())
+    # A row of the table: its length, its number, then a header that says its own length; the number itself takes none.
+    payload = data.rindex(last.time_utc.encode())
+    header = next(at for at in range(payload - 40, payload) if data[at] == payload - at and data[at + 1] == 0)
+    assert data[header - 1] == last.seq
+    data[header - 1] = 1
+    path.write_bytes(data)
+    found = failed(folder, types)
+    assert found["chain"].seq == 1
+    with Journal.open(path, read_only=True) as journal:
+        with pytest.raises(JournalError, match="out of order"):
+            list(journal.store.rows())
+        with pytest.raises(ChainBrokenError, match="event 1 "):
+            list(journal.events())
 
 
 def test_a_dropped_row_is_found(folder, types):

@@ -14,7 +14,7 @@ from traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyE
 from traces.stores.store import Row
 
 FORMAT: Final = 1
-_BATCH: Final = 1_000
+_BATCH: Final = 256  # more do not stay in the processor's cache until they are looked at
 _COLUMNS: Final = ", ".join(Row._fields)
 _INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
 _SCHEMA: Final = (
@@ -218,16 +218,20 @@ class SqliteStore:
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
         """As `rows`, with text as the bytes that are stored."""
-        query = f"SELECT {_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
-        while batch := self._read(query, after_seq, _BATCH, as_bytes=True):
-            yield from batch
-            after_seq = batch[-1][0]
+        return self._walk(after_seq, as_bytes=True)
 
     def rows(self, after_seq: int = 0) -> Iterator[Row]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
-        while batch := self._select("WHERE seq > ? ORDER BY seq LIMIT ?", after_seq, _BATCH):
-            yield from batch
-            after_seq = batch[-1].seq
+        return map(Row._make, self._walk(after_seq, as_bytes=False))
+
+    def _walk(self, after_seq: int, as_bytes: bool) -> Iterator[tuple[Any, ...]]:
+        query = f"SELECT {_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+        with closing(Apart(self.path)) as apart:
+            while batch := self._read(query, after_seq, _BATCH, as_bytes=as_bytes, apart=apart):
+                yield from batch
+                if batch[-1][0] <= after_seq:
+                    raise JournalError(f"{self.path} is damaged: its events are out of order; restore it from a copy.")
+                after_seq = batch[-1][0]
 
     def last(self) -> Row | None:
         """The newest row."""
@@ -270,12 +274,14 @@ class SqliteStore:
     def _select(self, condition: str, *values: object) -> list[Row]:
         return [Row._make(row) for row in self._read(f"SELECT {_COLUMNS} FROM event {condition}", *values)]
 
-    def _read(self, query: str, *values: object, as_bytes: bool = False) -> list[Any]:
+    def _read(self, query: str, *values: object, as_bytes: bool = False, apart: "Apart | None" = None) -> list[Any]:
         try:
             if self._connection is not None:
                 with self._guard, _damage():
                     self._connection.text_factory = bytes if as_bytes else _text
                     return self._connection.execute(query, values).fetchall()
+            if apart is not None:
+                return apart.read(query, values, as_bytes)
             return read_apart(self.path, query, values, as_bytes)
         except sqlite3.Error as error:
             raise JournalError(problem_of(error, self.path, "reading")) from error
@@ -314,33 +320,63 @@ def _damage() -> Iterator[None]:
 
 
 def read_apart(path: Path, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
-    """Rows of a query on a store, read without leaving a file behind and whoever writes meanwhile.
+    """Rows of one query of `Apart`."""
+    with closing(Apart(path)) as apart:
+        return apart.read(query, values, as_bytes)
+
+
+class Apart:
+    """Reads a store without leaving a file behind and whoever writes meanwhile.
 
     An ordinary read-only connection makes the files of the write-ahead log and cannot remove them. So a journal at
     rest is read as immutable, again if it turns out that someone wrote meanwhile, and one in use in the ordinary way.
     """
-    while True:
-        at_rest = not path.with_name(path.name + "-wal").exists()
-        before = path.stat()
-        failed: sqlite3.Error | None = None
-        found: list[Any] = []
-        try:
-            connection = _connect(path, "ro&immutable=1" if at_rest else "ro")
+
+    def __init__(self, path: Path) -> None:
+        """Read the store at ``path``."""
+        self.path = path
+        self._connection: sqlite3.Connection | None = None
+        self._seen: tuple[int, int, int] | None = None
+        """What the file was like when the connection, which is kept while nobody writes, was made."""
+
+    def read(self, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
+        """Rows of a query.
+
+        Raises:
+            sqlite3.Error: The file is none of SQLite's, or damaged.
+            OSError: It cannot be read.
+        """
+        while True:
+            at_rest = not self.path.with_name(self.path.name + "-wal").exists()
+            before = _mark(self.path)
+            failed: sqlite3.Error | None = None
+            found: list[Any] = []
             try:
-                connection.text_factory = bytes if as_bytes else _text
+                if self._connection is None or self._seen != before:
+                    self.close()
+                    self._connection = _connect(self.path, "ro&immutable=1" if at_rest else "ro")
+                    self._seen = before
+                self._connection.text_factory = bytes if as_bytes else _text
                 with _damage():
-                    found = connection.execute(query, values).fetchall()
-            finally:
-                connection.close()
-        except sqlite3.Error as error:
-            failed = error
-        after = path.stat()
-        unchanged = (before.st_mtime_ns, before.st_size, before.st_ino) == (
-            after.st_mtime_ns,
-            after.st_size,
-            after.st_ino,
-        )
-        if not at_rest or unchanged:
-            if failed is not None:
-                raise failed
-            return found
+                    found = self._connection.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                failed = error
+            after = _mark(self.path)
+            if not at_rest or failed is not None or before != after:
+                self.close()
+            if not at_rest or before == after:
+                if failed is not None:
+                    raise failed
+                return found
+
+    def close(self) -> None:
+        """Give the connection back."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+def _mark(path: Path) -> tuple[int, int, int]:
+    """What changes when somebody writes a file."""
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino
