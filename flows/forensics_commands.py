@@ -259,6 +259,7 @@ def _show_evaluation(found: Evaluation) -> None:
     console = Console(soft_wrap=True)
     for rule in found.rules:
         mark = "[green]kept[/green]  " if rule.kept else "[yellow]broken[/yellow]"
+        mark = mark if rule.binding else "observed"
         console.print(f"{mark}  {escape(rule.name)}: {rule.n} of {rule.of}; {escape(rule.question)}")
         for example in rule.examples:
             console.print(f"          {escape(example)}")

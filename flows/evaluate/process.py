@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from flows.record import RECORD_TYPES, Concluded
+from flows.record import RECORD_TYPES, Concluded, CycleClosed
 from flows.run import check_run
 from judges.judge import Verdict
 from language_models.client import Request, ToolCall
@@ -25,16 +25,17 @@ from language_models.record import LanguageModelCalled
 from language_models.tool import ToolUse
 from language_models.tool_record import ToolCalled
 from memory.library import Pitfall
-from theories.record import Diagnosis, TheoryAdmitted, TheoryChecked
+from theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
 from theories.roles.record import RoleAnswered, SuccessorTried
 from traces.errors import ArtifactError
 from traces.journal import INTENT, Event
-from traces.record import Record, digests_in
+from traces.record import Record, digests_in, kind_of
 from traces.step import Trace
 
 KINDS: Final = ("tool", "argument", "result", "citation")
 """Of inventions."""
 MOST_EXAMPLES: Final = 5
+SCORED: Final = kind_of(TheoryScored)
 USED: Final = frozenset(
     {
         "language_model_called",
@@ -78,11 +79,13 @@ class Rule:
     """Cases that were looked at."""
     examples: tuple[str, ...] = ()
     """The first ones, each with the number of a record."""
+    binding: bool = True
+    """Whether a case is a fault; where it is not, the rule only observes."""
 
     @property
     def kept(self) -> bool:
         """Whether nothing breaks it."""
-        return self.n == 0
+        return self.n == 0 or not self.binding
 
 
 @dataclass(frozen=True)
@@ -257,7 +260,7 @@ def shown_in(request: Request) -> dict[str, str]:
 
 def _rules(run: _Reading, said: Sequence[_Said]) -> Iterator[Rule]:
     yield _repeated(run)
-    yield _unused(run)
+    yield from _unused(run)
     yield _unsupported(run, said)
     yield _numbers(said)
     yield _citations(run, said)
@@ -285,25 +288,43 @@ def _repeated(run: _Reading) -> Rule:
     )
 
 
-def _unused(run: _Reading) -> Rule:
-    """Results that nothing later was derived from, where something later could have been."""
+def _unused(run: _Reading) -> Iterator[Rule]:
+    """Results that nothing later was derived from, where something later could have been.
+
+    A line of the leaderboard is made from all scores of its theory, of which the record names those of the first two
+    theories only. Theories that stayed out are scored all the same, in case they come back; that is no fault.
+    """
     used = {digest for event in run.events for digest in event.inputs}
     for _, record in run.records:
         used.update(digests_in(record))
-    last = max((event.seq for event, _ in run.of(Concluded)), default=None)
+    boards = [(event.seq, {line.theory for line in closed.leaderboard}) for event, closed in run.of(CycleClosed)]
     ends = {event.record_digest for event, _ in run.of(Diagnosis)[-1:]}  # the last one is made for readers
     made = [event for event in run.events if event.kind in USED and event.record_digest not in ends]
-    if last is None:
-        made = made[:-1]  # an unfinished run is about to use its newest result
+    if not run.of(Concluded):
+        # An unfinished run is about to use its newest result, and the scores since it wrote the last leaderboard.
+        last = boards[-1][0] if boards else 0
+        made = [event for event in made[:-1] if event.kind != SCORED or event.seq < last]
     idle = [event for event in made if event.record_digest not in used]
+    scored = {event.seq: record.theory for event, record in run.of(TheoryScored)}
+    out = [event for event in idle if event.kind == SCORED]
+    out = [event for event in out if not any(scored[event.seq] in board for seq, board in boards if seq > event.seq)]
+    idle = [event for event in idle if event.kind != SCORED]
     kinds = Counter(event.kind for event in idle)
     examples = [f"{n} {kind}, first record {next(e.seq for e in idle if e.kind == kind)}" for kind, n in kinds.items()]
-    return Rule(
+    yield Rule(
         "unused results",
         "every result that cost something was used by a later one",
         len(idle),
         len(made),
         tuple(examples[:MOST_EXAMPLES]),
+    )
+    yield Rule(
+        "scores of theories that stayed out",
+        "scores behind no later record and no later line of the leaderboard",
+        len(out),
+        sum(event.kind == SCORED for event in made),
+        tuple(f"record {event.seq}" for event in out[:MOST_EXAMPLES]),
+        binding=False,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,14 @@ from flows.evaluate.situation import (
     situations_of,
     write_set,
 )
+from flows.record import RECORD_TYPES
 from language_models.client import Message, Request
 from language_models.clients.scripted import ScriptedModel
 from language_models.fence import fence
 from theories.advocate import GrammarAdvocate
 from theories.families import FAMILIES
+from traces.journal import INTENT
+from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rewinding import run_of_a_model, tiny_run
@@ -66,6 +70,27 @@ def test_a_run_without_models_breaks_no_rule_about_what_was_said() -> None:
     assert json.loads(json.dumps(found.to_json()))["run"] == "tiny"
     with pytest.raises(RunMissingError):
         evaluate(Path("nowhere"))
+
+
+def test_a_score_behind_a_line_of_the_leaderboard_was_used_and_one_of_a_theory_that_stayed_out_is_observed() -> None:
+    with Trace.open(tiny_run(), RECORD_TYPES, read_only=True) as trace:
+        events = [event for event in trace.journal.events() if event.kind != INTENT]
+    cited = {digest for event in events for digest in event.inputs} | {
+        digest for event in events for digest in re.findall("[0-9a-f]{64}", json.dumps(event.body))
+    }
+    boards = {event.seq: json.dumps(event.body) for event in events if event.kind == "cycle_closed"}
+    uncited = [event for event in events if event.kind == "theory_scored" and event.record_digest not in cited]
+    out = [
+        event.seq
+        for event in uncited
+        if not any(event.body["theory"] in board for seq, board in boards.items() if seq > event.seq)
+    ]
+    assert len(uncited) > len(out), "some scores stand behind a line of the leaderboard alone"
+    rules = {rule.name: rule for rule in evaluate(tiny_run()).rules}
+    observed = rules["scores of theories that stayed out"]
+    assert (observed.n, observed.kept) == (len(out), True)
+    assert observed.of == sum(event.kind == "theory_scored" for event in events)
+    assert rules["unused results"].kept
 
 
 @pytest.mark.long
