@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,18 +16,20 @@ from flows import audit_checks as ask
 from flows.audit_checks import Finding, finding
 from flows.config import CampaignConfig
 from flows.errors import RunMissingError
+from flows.forensics.branch import origin_of
 from flows.recompute import EFFECTS, Recomputed, walk_again
 from flows.record import ACTS, RECORD_TYPES, FoldFinished
+from traces.artifact import write_whole
 from traces.errors import TraceError
 from traces.fold import canonical_digest
-from traces.head import known_key
-from traces.journal import INTENT, Event
+from traces.head import home, identity, known_key
+from traces.journal import INTENT, Event, Journal
 from traces.step import JOURNAL_FILE, Trace
 from traces.stores import located
 from traces.validity import Validity
 from traces.verify import verify
 
-__all__ = ["Audit", "Finding", "HowMuch", "audit"]
+__all__ = ["Audit", "Finding", "HowMuch", "Kept", "audit", "keep", "kept_audit"]
 
 HowMuch = Literal["all", "sample", "none"]
 SAMPLE = 20
@@ -58,6 +61,11 @@ class Audit:
     """Number and hash of the last event that the audit saw."""
 
     @property
+    def counterfactual(self) -> bool:
+        """Whether the run is a branch, whose conclusion is no finding."""
+        return any(item.counterfactual for item in self.findings)
+
+    @property
     def passed(self) -> bool:
         """Whether every finding passed."""
         return all(item.passed for item in self.findings)
@@ -67,6 +75,7 @@ class Audit:
         return {
             "run": self.folder.name,
             "passed": self.passed,
+            "counterfactual": self.counterfactual,
             "head": None if self.head is None else {"seq": self.head[0], "hash": self.head[1]},
             "findings": [
                 {"name": item.name, "state": item.state, "detail": item.detail, "problems": list(item.problems)}
@@ -109,6 +118,9 @@ def audit(
     try:
         with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
             config = CampaignConfig.model_validate(trace.journal.meta["study"])
+            origin = origin_of(trace.journal.meta)
+            if origin is not None:
+                findings.append(ask.branched(origin))
             head = trace.journal.head
             events = [event for event in trace.journal.events() if event.kind != INTENT]
             records = [trace.read(event) for event in events]
@@ -122,8 +134,9 @@ def audit(
             every = list(trace.journal.events())
             findings += filter(None, [ask.model_budget(trace, every, config), ask.pinned_rules(trace, records, config)])
             findings.append(ask.sealed(trace, [item for item in records if validity.valid(item.digest)]))
-            if how == "none":
-                findings.append(Finding("recomputation", True, "nothing was computed again", skipped=True))
+            if how == "none" or origin is not None:
+                why = "" if origin is None else "; its first part was computed in another run, which is to be audited"
+                findings.append(Finding("recomputation", True, f"nothing was computed again{why}", skipped=True))
             else:
                 wanted = _wanted(events, validity, how, n_sampled)
                 walked = walk_again(trace, wanted=wanted, data=data, n_workers=n_workers)
@@ -198,10 +211,62 @@ def _form(folder: Path) -> str:
         return canonical_digest(trace.journal.events())
 
 
+@dataclass(frozen=True)
+class Kept:
+    """An audit as it was kept in the laboratory's home."""
+
+    time_utc: str
+    recompute: HowMuch
+    audit: Audit
+
+
+def keep(found: Audit, recompute: HowMuch) -> None:
+    """Keep an audit in the laboratory's home, in place of the last one of this run; nothing where no head was read.
+
+    Raises:
+        TraceError: The run cannot be read, or the home not written.
+    """
+    if found.head is None:
+        return
+    told = {"time_utc": datetime.now(UTC).isoformat(timespec="seconds"), "recompute": recompute, **found.to_json()}
+    write_whole(_place_of(found.folder), json.dumps(told, ensure_ascii=False).encode(), private=True)
+
+
+def kept_audit(folder: Path) -> Kept | None:
+    """The last audit of a run that was kept on this machine; None if there is none that can be read.
+
+    Raises:
+        TraceError: The run cannot be read.
+    """
+    try:
+        told = json.loads(_place_of(folder).read_bytes())
+        findings = tuple(
+            Finding(
+                item["name"],
+                item["state"] != "failed",
+                item["detail"],
+                **{state: item["state"] == state for state in ("withdrawn", "skipped", "counterfactual")},
+                problems=tuple(item["problems"]),
+            )
+            for item in told["findings"]
+        )
+        head = int(told["head"]["seq"]), str(told["head"]["hash"])
+        return Kept(str(told["time_utc"]), told["recompute"], Audit(folder, findings, head))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _place_of(folder: Path) -> Path:
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        return home() / "audits" / f"{identity(journal)}.json"
+
+
 def signed_list(found: Audit) -> str:
     """The audit as text that ends with who looked at what: the head of the journal and this laboratory's key."""
     lines = [f"{item.state:<9} {item.name}: {item.detail}" for item in found.findings]
     lines.append("the audit passes" if found.passed else "the audit fails")
+    if found.counterfactual:
+        lines.append("this run is a branch: what it concludes is counterfactual and no finding")
     if found.head:
         lines.append(f"audited up to event {found.head[0]}, hash {found.head[1]}")
     if key := known_key():

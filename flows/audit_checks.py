@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from experiments.record import (
     TrialsCollected,
 )
 from flows.config import CampaignConfig
+from flows.forensics.branch import Origin
 from flows.record import ACTS, Concluded
 from flows.roles import budget_in
 from language_models.client import Request
@@ -49,15 +51,31 @@ class Finding:
     """Whether it tells of answers that were withdrawn: neither a failure nor something that could be recomputed."""
     skipped: bool = False
     """Whether something could not be looked at here, or was not to be; it is no failure, and nothing is promised."""
+    counterfactual: bool = False
+    """Whether it says that the run is a branch: what it concludes would have been, and is no finding."""
     problems: tuple[str, ...] = ()
     """Everything that is wrong, where ``detail`` tells of the first."""
 
     @property
     def state(self) -> str:
-        """``passed``, ``failed``, ``withdrawn`` or ``skipped``."""
+        """``passed``, ``failed``, ``counterfactual``, ``withdrawn`` or ``skipped``."""
         if not self.passed:
             return "failed"
+        if self.counterfactual:
+            return "counterfactual"
         return "withdrawn" if self.withdrawn else "skipped" if self.skipped else "passed"
+
+
+def branched(origin: Origin) -> Finding:
+    """That a run is a branch, and of what."""
+    change = f"{origin.field} set to {json.dumps(origin.value)}" if origin.field else "nothing changed"
+    return Finding(
+        "branch",
+        True,
+        f"carried on from record {origin.seq} of {origin.run} with {change}, seed {origin.seed} and {origin.effects} "
+        "effects: what it concludes is counterfactual and no finding",
+        counterfactual=True,
+    )
 
 
 def finding(name: str, problems: Sequence[str], fine: str) -> Finding:

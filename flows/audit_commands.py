@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flows.audit import Audit, HowMuch
 
 MARKS = {"passed": "[green]passed[/green]", "failed": "[red]FAILED[/red]", "withdrawn": "[yellow]withdrawn[/yellow]",
-         "skipped": "[yellow]skipped[/yellow]"}  # fmt: skip
+         "skipped": "[yellow]skipped[/yellow]", "counterfactual": "[yellow]counterfactual[/yellow]"}  # fmt: skip
 
 
 def audit_command(
@@ -52,6 +52,7 @@ def audit_command(
     place = Path(run) if run and zipfile.is_zipfile(run) else None
     if place is None:
         found = look(find_run(run, runs), key or None)
+        _keep(found, how)
     else:
         from flows.bundle import unbundle
 
@@ -64,6 +65,17 @@ def audit_command(
         _show(found)
     if not found.passed:
         raise typer.Exit(1)
+
+
+def _keep(found: Audit, how: HowMuch) -> None:
+    """For the observatory; an audit that cannot be kept is one all the same."""
+    from flows.audit import keep
+    from traces.errors import TraceError
+
+    try:
+        keep(found, how)
+    except TraceError as error:
+        Console(stderr=True, soft_wrap=True).print(f"the audit is not kept: {escape(str(error))}")
 
 
 def _show(found: Audit) -> None:

@@ -30,7 +30,7 @@ from flows.errors import FlowError
 from flows.report import fixed, interval, percent_more, plural, signed
 from flows.templating import page_environment
 from flows.view import page
-from flows.view.check import Checks
+from flows.view.check import Checks, last_audit
 from flows.view.outline import Wanted
 from flows.view.watch import UNREADABLE, Look, Observatory, Watch
 from flows.view.words import address, group_of, kind_words, meaning, summary
@@ -259,6 +259,7 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         look = watch.look()
         checks.consider(watch, look.seq)
         facts = {"check": checks.of(watch.name), "folder": shlex.quote(str(look.folder)), "live": look.progress}
+        facts["kept"] = last_audit(look.folder)
         return run_page(name, "audit.html", "audit", lambda _: facts | {"kinds": _kinds(look)})
 
     @app.post("/run/{name}/audit")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Literal
 
-from flows.audit import Finding, audit
+from flows.audit import Finding, Kept, audit, kept_audit
 from flows.errors import FlowError
 from flows.view.watch import UNREADABLE, Watch
 
@@ -65,3 +66,11 @@ class Checks:
             self._found[watch.name] = Check(seq, "done", audit(watch.folder, recompute=False).findings)
         except (*UNREADABLE, FlowError, OSError) as error:
             self._found[watch.name] = Check(seq, "failed", error=str(error))
+
+
+def last_audit(folder: Path) -> Kept | None:
+    """The last audit by command that was kept on this machine, if there is one."""
+    try:
+        return kept_audit(folder)
+    except UNREADABLE:
+        return None

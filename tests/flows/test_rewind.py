@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import barnard_exact, fisher_exact
 
+from flows.audit import audit, signed_list
 from flows.errors import RewindError, RunMissingError
 from flows.forensics.branch import Edit, branch, edited, find_record, origin_of, parse_edit
 from flows.forensics.drop import bisect_drop, scan_drop
@@ -25,6 +26,7 @@ from flows.forensics.rate import (
     repeats_needed,
     trend,
 )
+from flows.record import RECORD_TYPES
 from flows.rewind import OUTCOMES, carry_branch_on, rewind
 from flows.run import read_state
 from traces.fold import canonical_digest
@@ -282,8 +284,6 @@ def test_a_replay_that_cannot_be_is_refused_before_anything_is_run(tmp_path: Pat
 
 
 def test_a_campaign_branched_late_with_its_own_seed_comes_out_as_it_did(tmp_path: Path) -> None:
-    from flows.record import RECORD_TYPES
-
     folder = tiny_run()
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         closed = [event for event in trace.journal.events() if event.kind == "cycle_closed"][-1]
@@ -296,6 +296,26 @@ def test_a_campaign_branched_late_with_its_own_seed_comes_out_as_it_did(tmp_path
     one.close()
     two.close()
     assert OUTCOMES["same_leader"](state, before) is True
+
+
+def test_the_audit_says_that_what_a_branch_concludes_is_counterfactual(tmp_path: Path) -> None:
+    origin = tiny_run()
+    with Trace.open(origin, RECORD_TYPES, read_only=True) as trace:
+        closed = [event for event in trace.journal.events() if event.kind == "cycle_closed"][-1]
+    branch(origin, tmp_path / "late", str(closed.seq), edit=Edit("stop", "enough"), seed=5)
+    carry_branch_on(tmp_path / "late", origin, n_workers=1)
+    found = audit(tmp_path / "late", n_workers=1)
+    assert found.passed, [item for item in found.findings if not item.passed]
+    assert found.counterfactual
+    findings = {item.name: item for item in found.findings}
+    assert findings["branch"].state == "counterfactual"
+    assert f'record {closed.seq} of {origin.name} with stop set to "enough", seed 5' in findings["branch"].detail
+    assert findings["recomputation"].state == "skipped"
+    assert found.to_json()["counterfactual"] is True
+    assert signed_list(found).count("no finding") == 2
+    whole = audit(origin, recompute=False)
+    assert not whole.counterfactual
+    assert "counterfactual" not in signed_list(whole)
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from viewing import all_pages, look_at
 sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
 
+from flows.audit import Finding, audit, keep, kept_audit
 from flows.errors import FlowError
 from flows.view.app import Access, create_app, is_loopback
 from flows.view_commands import view
@@ -143,6 +145,27 @@ def test_another_site_cannot_start_an_audit(finished: Path) -> None:
     assert browser.post(address, data={}, headers={"origin": "http://evil.example"}).status_code == 403
     for_us = {"origin": "http://127.0.0.1:8100", "sec-fetch-site": "cross-site"}
     assert browser.post(address, data={}, headers=for_us).status_code == 403
+
+
+def test_the_audit_page_tells_what_was_skipped_and_the_last_audit_by_command(finished: Path) -> None:
+    folder = look_at(finished).folder
+    browser = client(finished)
+    assert "None of this run was kept" in browser.get("/run/small/audit").text
+    found = audit(folder, recompute=False)
+    assert {item.state for item in found.findings} == {"passed", "skipped"}
+    two = Finding("order", False, "first thing", problems=("first thing", "<second> thing"))
+    keep(replace(found, findings=(*found.findings, two)), "none")
+    page = browser.get("/run/small/audit").text
+    kept = page[page.index('id="kept"') :]
+    assert "It did not hold" in kept
+    assert re.search(r"<b>recomputation</b> <span[^>]*>skipped</span><p>nothing was computed again", kept)
+    assert "&lt;second&gt; thing" in kept
+    assert kept.count(">passed</span>") == sum(item.state == "passed" for item in found.findings)
+    keep(found, "all")
+    assert "It held" in browser.get("/run/small/audit").text
+    again = kept_audit(folder)
+    assert again is not None
+    assert (again.audit.findings, again.audit.head, again.recompute) == (found.findings, found.head, "all")
 
 
 def test_a_body_that_is_too_large_or_of_unknown_length_is_refused(finished: Path) -> None:
