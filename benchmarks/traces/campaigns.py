@@ -7,6 +7,7 @@ was not: the same browsers send the same requests again, as a page does whose se
 from __future__ import annotations
 
 import json
+import mmap
 import sqlite3
 import sys
 from collections import Counter
@@ -36,10 +37,13 @@ from flows.run import has_run, read_state  # noqa: E402
 from flows.start import resume_run, run_study  # noqa: E402
 from language_models.client import Completion, Request, Usage  # noqa: E402
 from language_models.clients import CLIENTS  # noqa: E402
+from language_models.ledger import spending_of  # noqa: E402
 from language_models.record import LanguageModelCalled  # noqa: E402
 from language_models.settings import ModelSettings  # noqa: E402
 from traces.digest import digest_of  # noqa: E402
 from traces.fold import canonical_digest  # noqa: E402
+from traces.journal import INTENT, Event  # noqa: E402
+from traces.record import kind_of  # noqa: E402
 from traces.step import Trace  # noqa: E402
 
 SMALL: dict[str, Any] = {
@@ -74,7 +78,7 @@ STUDIES: dict[str, dict[str, Any]] = {
         "exclusions": {"median_time_below_ms": 450.0, "replacements": 2},
         **ONE_CYCLE,
     },
-    "language model": {
+    "language models in roles": {
         "participants": {"source": "simulated", "program": HIDDEN},
         "models": {"writer": {"client": "actor", "price": {"input": 1.0, "output": 4.0}}},
         "roles": {
@@ -104,9 +108,23 @@ def study(kind: str) -> CampaignConfig:
     return parse_study({**SMALL, "name": kind.replace(" ", "-"), **STUDIES[kind]}, "this benchmark")
 
 
+_SERVED = mmap.mmap(-1, 8)
+"""Shared with the processes that are killed, so that what they were answered is known all the same."""
+
+
+def n_served() -> int:
+    """How often language models have answered since `forget_served`, recorded or not."""
+    return int.from_bytes(_SERVED[:8], "little")
+
+
+def forget_served() -> None:
+    """Another campaign begins."""
+    _SERVED[:8] = bytes(8)
+
+
 @dataclass(frozen=True)
 class Actor:
-    """A language model that answers by a rule."""
+    """A language model that answers by a rule, as one that is asked anew after a crash: by the request alone."""
 
     settings: ModelSettings
 
@@ -127,6 +145,7 @@ class Actor:
             "messages": [{"role": item.role, "content": item.content} for item in request.messages],
             "response_format": {"json_schema": {"schema": request.answer_schema or {}}},
         }
+        _SERVED[:8] = (n_served() + 1).to_bytes(8, "little")
         act = good if self.name == "writer" else higher_sum
         content = act(body, np.random.default_rng(int(digest[:16], 16))) or ""
         return Completion(
@@ -235,9 +254,7 @@ def broken_promises(folder: Path, kind: str) -> list[str]:
         people = all_of(AnswersArrived, lambda item: (item.experiment, item.person))
         if asked != collected:
             wrong.append(f"asked for {asked}, collected {collected}")
-        calls = [item.digest for item in trace.records(LanguageModelCalled)]
-        if len(calls) != len(set(calls)):
-            wrong.append("an answer of a language model is recorded twice")
+        wrong += _wrong_in_the_ledger(list(trace.journal.events()), n_served())
         pending = trace.inbox.pending()
         batches = [batch.json() for batch in trace.inbox.stored()]
     if pending:
@@ -250,6 +267,23 @@ def broken_promises(folder: Path, kind: str) -> list[str]:
     trace.close()
     if state.concluded is None:
         wrong.append("there is no verdict")
+    return wrong
+
+
+def _wrong_in_the_ledger(events: list[Event], served: int) -> list[str]:
+    """Every answer of a language model is recorded once, and every time that one was asked is charged once."""
+    wrong = []
+    called = Counter(event.key for event in events if event.kind == kind_of(LanguageModelCalled))
+    begun = sum("reserved" in event.body.get("note", {}) for event in events if event.kind == INTENT)
+    spending = spending_of(events)
+    if any(n > 1 for n in called.values()):
+        wrong.append("an answer of a language model is recorded twice")
+    if spending.open:
+        wrong.append(f"{len(spending.open)} calls are neither settled nor recorded as cut short")
+    if spending.settled.requests != begun:
+        wrong.append(f"{begun} calls were begun, and {spending.settled.requests} charged")
+    if not len(called) <= served <= begun:
+        wrong.append(f"{len(called)} calls are recorded, {served} were answered and {begun} begun")
     return wrong
 
 

@@ -7,7 +7,9 @@ Moments: before and after every append to the journal (each record boundary in t
 to disk, in the middle of a write (half of its bytes arrive), any time, and with the disk full (a small file system in
 memory; every second pass that meets the full disk is killed there, the others end by themselves). Kills are SIGKILL. A
 chain is one campaign, killed again and again until it ends; then its canonical form must be that of the campaign that
-nobody interrupted, its chain, artifacts and heads must verify, and no answer may be missing or there twice.
+nobody interrupted, its chain, artifacts and heads must verify, and no answer may be missing or there twice. Where
+language models have roles or take part, each of their answers must be recorded once, and each time that one was asked
+be charged once, those that a kill cut short included.
 
 Flushes and writes are counted by a small library that is compiled (``cc``) and preloaded. The file system in memory
 needs a user namespace, or root.
@@ -46,6 +48,7 @@ from benchmarks.traces.campaigns import (  # noqa: E402
     begin_or_go_on,
     broken_promises,
     described,
+    forget_served,
     form,
     progress,
 )
@@ -133,6 +136,7 @@ class Harness:
         if kind not in self.whole:
             folder, begun = self.base / f"whole-{kind}", time.perf_counter()
             chain = Chain(kind, "any time", -1)
+            forget_served()
             carry(chain, folder, lambda number: None, np.random.default_rng(0))
             wrong = chain.wrong or broken_promises(folder, kind)
             assert not wrong, wrong
@@ -147,6 +151,7 @@ class Harness:
         chain, begun = Chain(kind, moment, number), time.perf_counter()
         seed = [list(STUDIES).index(kind), list(SHARES).index(moment), number]
         rng, folder = np.random.default_rng(seed), self.base / "chain"
+        forget_served()
         if moment == "disk full":
             chain = on_a_small_disk(self.base, chain, expected, rng, most_kills)
         else:
