@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -68,14 +67,7 @@ class Finding:
 
 def branched(origin: Origin) -> Finding:
     """That a run is a branch, and of what."""
-    change = f"{origin.field} set to {json.dumps(origin.value)}" if origin.field else "nothing changed"
-    return Finding(
-        "branch",
-        True,
-        f"carried on from record {origin.seq} of {origin.run} with {change}, seed {origin.seed} and {origin.effects} "
-        "effects: what it concludes is counterfactual and no finding",
-        counterfactual=True,
-    )
+    return Finding("branch", True, origin.words, counterfactual=True)
 
 
 def finding(name: str, problems: Sequence[str], fine: str) -> Finding:

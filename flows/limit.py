@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flows.forensics.branch import origin_of
 from flows.reading import Reading, mean_ceiling, open_pairs
 
 FEW = 30
@@ -18,7 +19,8 @@ def limits(run: Reading) -> list[str]:
 
 
 def _limits_of_progress(run: Reading) -> list[str]:
-    found = []
+    origin = origin_of(run.trace.journal.meta)
+    found = [] if origin is None else [f"This run is a branch, {origin.words}."]
     if run.concluded is None:
         found.append("The run has not ended. Everything here can change with the next experiment.")
     stop = run.state.cycles[-1].record.stop if run.state.cycles else ""

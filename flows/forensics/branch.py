@@ -134,6 +134,15 @@ class Origin:
     effects: str
     """Whether what came from outside is ``recorded`` or ``live``."""
 
+    @property
+    def words(self) -> str:
+        """What a branch is, and what its result is worth."""
+        change = f"{self.field} set to {json.dumps(self.value)}" if self.field else "nothing changed"
+        return (
+            f"carried on from record {self.seq} of {self.run} with {change}, seed {self.seed} and {self.effects} "
+            "effects: what it concludes is counterfactual and no finding"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """For the journal's description."""
         return dict(vars(self))

@@ -258,8 +258,12 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         watch = found(name)
         look = watch.look()
         checks.consider(watch, look.seq)
-        facts = {"check": checks.of(watch.name), "folder": shlex.quote(str(look.folder)), "live": look.progress}
-        facts["kept"] = last_audit(look.folder)
+        facts = {
+            "check": checks.of(watch.name),
+            "kept": last_audit(look.folder),
+            "folder": shlex.quote(str(look.folder)),
+            "live": look.progress,
+        }
         return run_page(name, "audit.html", "audit", lambda _: facts | {"kinds": _kinds(look)})
 
     @app.post("/run/{name}/audit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +27,8 @@ from flows.forensics.rate import (
     repeats_needed,
     trend,
 )
+from flows.limit import limits
+from flows.reading import Reading
 from flows.record import RECORD_TYPES
 from flows.rewind import OUTCOMES, carry_branch_on, rewind
 from flows.run import read_state
@@ -302,17 +305,23 @@ def test_the_audit_says_that_what_a_branch_concludes_is_counterfactual(tmp_path:
     origin = tiny_run()
     with Trace.open(origin, RECORD_TYPES, read_only=True) as trace:
         closed = [event for event in trace.journal.events() if event.kind == "cycle_closed"][-1]
-    branch(origin, tmp_path / "late", str(closed.seq), edit=Edit("stop", "enough"), seed=5)
+    cited = branch(origin, tmp_path / "late", str(closed.seq), seed=5)
     carry_branch_on(tmp_path / "late", origin, n_workers=1)
     found = audit(tmp_path / "late", n_workers=1)
     assert found.passed, [item for item in found.findings if not item.passed]
     assert found.counterfactual
     findings = {item.name: item for item in found.findings}
     assert findings["branch"].state == "counterfactual"
-    assert f'record {closed.seq} of {origin.name} with stop set to "enough", seed 5' in findings["branch"].detail
+    assert f"record {closed.seq} of {origin.name} with nothing changed, seed 5" in findings["branch"].detail
+    assert 'with stop set to "enough", seed' in replace(cited, field="stop", value="enough").words
     assert findings["recomputation"].state == "skipped"
     assert found.to_json()["counterfactual"] is True
     assert signed_list(found).count("no finding") == 2
+    for place, said in ((tmp_path / "late", 1), (origin, 0)):
+        state, trace = read_state(place)
+        with trace:
+            told = limits(Reading(place, state, trace))
+        assert sum("counterfactual and no finding" in text for text in told) == said
     whole = audit(origin, recompute=False)
     assert not whole.counterfactual
     assert "counterfactual" not in signed_list(whole)

@@ -18,7 +18,7 @@ from viewing import all_pages, look_at
 sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
 
-from flows.audit import Finding, audit, keep, kept_audit
+from flows.audit import Audit, Finding, keep, kept_audit
 from flows.errors import FlowError
 from flows.view.app import Access, create_app, is_loopback
 from flows.view_commands import view
@@ -148,24 +148,29 @@ def test_another_site_cannot_start_an_audit(finished: Path) -> None:
 
 
 def test_the_audit_page_tells_what_was_skipped_and_the_last_audit_by_command(finished: Path) -> None:
-    folder = look_at(finished).folder
+    look = look_at(finished)
     browser = client(finished)
     assert "None of this run was kept" in browser.get("/run/small/audit").text
-    found = audit(folder, recompute=False)
-    assert {item.state for item in found.findings} == {"passed", "skipped"}
-    two = Finding("order", False, "first thing", problems=("first thing", "<second> thing"))
-    keep(replace(found, findings=(*found.findings, two)), "none")
+    findings = (
+        Finding("chain", True, "all is well"),
+        Finding("recomputation", True, "nothing was computed again", skipped=True),
+        Finding("branch", True, "carried on", counterfactual=True),
+        Finding("order", False, "first thing", problems=("first thing", "<second> thing")),
+    )
+    found = Audit(look.folder, findings, (look.seq, look.hash))
+    keep(found, "sample")
     page = browser.get("/run/small/audit").text
     kept = page[page.index('id="kept"') :]
     assert "It did not hold" in kept
-    assert re.search(r"<b>recomputation</b> <span[^>]*>skipped</span><p>nothing was computed again", kept)
+    assert "with some records computed again" in kept
+    for item in findings:
+        assert re.search(rf"<b>{item.name}</b> <span[^>]*>{item.state}</span><p>{item.detail}</p>", kept), item
     assert "&lt;second&gt; thing" in kept
-    assert kept.count(">passed</span>") == sum(item.state == "passed" for item in found.findings)
-    keep(found, "all")
-    assert "It held" in browser.get("/run/small/audit").text
-    again = kept_audit(folder)
+    again = kept_audit(look.folder)
     assert again is not None
-    assert (again.audit.findings, again.audit.head, again.recompute) == (found.findings, found.head, "all")
+    assert (again.audit, again.recompute) == (found, "sample")
+    keep(replace(found, findings=findings[:3]), "all")
+    assert "It held" in browser.get("/run/small/audit").text
 
 
 def test_a_body_that_is_too_large_or_of_unknown_length_is_refused(finished: Path) -> None:
