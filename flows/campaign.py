@@ -37,7 +37,7 @@ async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
     try:
         return await carry_on(run)
     finally:
-        if run.config.roles.used or run.config.participants.model:
+        if "roles" in vars(run):
             await run.roles.close()
 
 

@@ -443,13 +443,12 @@ class CampaignConfig(_Section):
         check_models(self.models, self.roles, self.budget)
         if self.memory.embeddings:
             _known("model", self.memory.embeddings, self.models)
-            price = self.models[self.memory.embeddings].price
-            if price.input or price.output:
-                raise ValueError(
-                    "memory.embeddings: the budget does not count embeddings; name a model without a price"
-                )
         if self.judges.rubric and not self.roles.judge:
             raise ValueError("judges.rubric: no language model judges in this study; name one as roles.judge")
+        if self.roles.reflector and self.memory.arm == "none":
+            raise ValueError(
+                "roles.reflector: with memory.arm = 'none' nobody reads its lessons; remove one of the two"
+            )
         if self.roles.codifier and self.memory.arm != "tools":
             raise ValueError("roles.codifier: plans become tools only where memory.arm = 'tools'; say so, or remove it")
         return self

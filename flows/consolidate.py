@@ -12,6 +12,7 @@ from flows.engine import task
 from flows.epoch import lasting
 from flows.inquire import SOUND_OUT
 from flows.memory_record import InquiryMade, ToolTried
+from flows.reflect import write_lessons
 from flows.remember import keep_library, led, library_in, recorded_calls, study_of, validity_in
 from flows.run import Run
 from judges.judge import VerdictResolved
@@ -90,6 +91,7 @@ async def reflect(run: Run, cycle: int) -> None:
     for looked in sorted(state.investigated, key=lambda item: item.digest):  # they end in any order
         if looked.record.cycle == cycle:
             _learn_of_role(run, cycle, looked)
+    await write_lessons(run, cycle)
 
 
 def _learn_of_role(run: Run, cycle: int, investigated: Recorded[Investigated]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from judges.anchor import (
 )
 from judges.answer import Answers, ask
 from judges.bias import BiasReport, bias_report
+from judges.canary import N_ITEMS, canary
 from judges.critic import PROBABILITIES, STANDARD_ERRORS, Heard, grade
 from judges.description import Scored, describe, favoured
 from judges.epoch import EpochOpened, JudgeEpoch, freeze
@@ -56,6 +57,7 @@ from judges.transition import (
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
+    JudgeAskedAgain,
     JudgeSeated,
     commit,
     freeze_epoch,
@@ -64,9 +66,9 @@ from judges.transition import (
     refill,
 )
 from traces.artifact import ArtifactStore
-from traces.digest import Digest, digest_bytes
+from traces.digest import Digest, digest_bytes, digest_of
 from traces.journal import Event
-from traces.record import kind_of
+from traces.record import Tombstone, kind_of
 from traces.step import Recorded, StepContext
 from traces.validity import Validity
 
@@ -83,6 +85,7 @@ _OF_AN_END = frozenset(
         ChallengerScreened,
         JudgeBred,
         EpochFrozen,
+        JudgeAskedAgain,
         GateRegistered,
         GateDecided,
         EpochCommitted,
@@ -441,12 +444,12 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     if settings.panel != "evolving" or epoch is None:
         return
     if ended := _on_record(run, epoch.number):
-        if ended[0].position["cycle"] == cycle and ended[-1].kind == kind_of(EpochRefilled):
+        if ended[0].position["cycle"] != cycle:
+            return
+        if ended[-1].kind == kind_of(EpochRefilled) and _withdrawn(run):
             for event in ended:
                 run.recall(run.trace.read(event))
             run.empanel()
-            return
-        if ended[0].position["cycle"] != cycle:
             return
     last = run.state.frozen[-1].record.n_evaluations if run.state.frozen else 0
     if run.state.n_measured < next_checkpoint(last, settings.first, settings.ratio):
@@ -460,8 +463,11 @@ async def turn_epoch(run: Run, cycle: int) -> None:
         inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.items()))],
         position=position | {"cycle": cycle},
     )
+    asked = await _ask_again(run, cycle, frozen, taken) if NAME in evolving(run.config) else None
     decisions = []
     for slot in sorted(evolving(run.config)):
+        if asked is not None and asked.record.drifted and slot == asked.record.slot:
+            continue
         trapped = await _trap(run, slot, frozen)
         bred = await (_rewrite(run, cycle, frozen, trapped) if slot == NAME else _breed(run, slot, frozen, trapped))
         if bred is not None and bred.record.judge != epoch.slots[slot]:
@@ -470,7 +476,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     committed = run.record(
         commit(run.state.judging, {slot: seat.digest for slot, seat in run.state.seats.items()}),
         name="commit epoch",
-        inputs=[frozen.digest, *(item.digest for item in decisions)],
+        inputs=[frozen.digest, *([asked.digest] if asked else []), *(item.digest for item in decisions)],
         position=position,
     )
     for slot in committed.record.changed:
@@ -483,7 +489,8 @@ async def turn_epoch(run: Run, cycle: int) -> None:
 
     await run.step("refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position)
     run.empanel()
-    run.progress.note("; ".join(item.record.reason for item in decisions) or "no challenger was found")
+    why = [item.record.reason for item in decisions] or ["no challenger was found"]
+    run.progress.note("; ".join([committed.record.reason] * bool(committed.record.without_gate) + why))
 
 
 def _on_record(run: Run, number: int) -> list[Event]:
@@ -498,6 +505,11 @@ def _on_record(run: Run, number: int) -> list[Event]:
         if begins or (found and found[-1].kind != kind_of(EpochRefilled) and event.kind in _OF_AN_END):
             found.append(event)
     return found
+
+
+def _withdrawn(run: Run) -> bool:
+    """Whether answers were withdrawn, so that a pass may not come to the same steps again."""
+    return any(event.kind == kind_of(Tombstone) for event in run.trace.journal.events())
 
 
 def open_epoch(run: Run) -> None:
@@ -601,6 +613,46 @@ async def _breed(
 
     position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
     return await run.step("breed", work, returns=JudgeBred, inputs=[frozen.digest, taken.digest], position=position)
+
+
+async def _ask_again(
+    run: Run, cycle: int, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
+) -> Recorded[JudgeAskedAgain] | None:
+    """Whether the language model still answers as it did, on comparisons of dev that it read first; None before any.
+
+    They are read as by its successor, whose first readings they are where it drifted.
+    """
+    epoch, incumbent = frozen.record.epoch, _incumbent(run, NAME)
+    assert isinstance(incumbent, RubricJudge)
+    old, by_chance = incumbent.rubric, run.config.roles.temperature > 0
+    dev = {digest_of(item.to_json()): item for item in anchor_of(run.trace.artifacts, taken.record).submissions("dev")}
+    names = [name for name, wording in run.state.settled_read if wording == old.wording and name in dev][:N_ITEMS]
+    if not names:
+        return None
+    new = replace(old, edition=f"judge epoch {epoch + 1}")
+    readers = [old, new, replace(new, edition=f"{new.edition}, once more")][: 3 if by_chance else 2]
+    items = [dev[name] for name in names]
+    for number, rubric in enumerate(readers[1:], start=1):
+        await read_settled(run, cycle, "ask again", items, rubric, taken.digest, number)
+    judges = [model_judge(run.config, lambda: run.state, rubric, must=True) for rubric in readers]
+    found = canary(*(ask(judge, items) for judge in judges))
+    bred = None
+    if found.drifted:
+        bred = await _bring_up(run, NAME, epoch + 1, taken, judges[1], incumbent.digest, 0)
+    record = JudgeAskedAgain(
+        slot=NAME,
+        epoch=epoch,
+        judge=incumbent.digest,
+        by_chance=by_chance,
+        n_items=found.n_items,
+        n_changed=found.n_changed,
+        p_value=found.p_value,
+        drifted=found.drifted,
+        successor=judges[1].digest if found.drifted else None,
+    )
+    read = [run.state.settled_read.get((name, rubric.wording)) for name in names for rubric in readers]
+    inputs = [frozen.digest, *([bred.digest] if bred else []), *(item.digest for item in read if item is not None)]
+    return run.record(record, name="ask again", inputs=inputs, position={"slot": NAME, "epoch": epoch})
 
 
 async def _rewrite(

@@ -80,6 +80,7 @@ def ended_epochs(trace: Trace) -> list[Ended]:
         number = item.record.epoch
         queue = queues.get(number + 1, set())
         gates = tuple(gate for gate in decided if gate.epoch == number)
+        why = [gate.reason for gate in gates] or ["no challenger was found"]
         erased = {name for seat in item.record.erases for name in (seat, *validity.downstream(seat))}
         found.append(
             Ended(
@@ -91,7 +92,7 @@ def ended_epochs(trace: Trace) -> list[Ended]:
                 n_rescored=len({m.subject for m in measured if m.epoch == number + 1} & queue),
                 gates=gates,
                 quality=quality.get(number),
-                reason="; ".join(gate.reason for gate in gates) or "no challenger was found",
+                reason="; ".join([item.record.reason] * bool(item.record.without_gate) + why),
             )
         )
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from theories.roles.record import CheckedStatement
 from traces.digest import Digest, Fingerprint
 from traces.record import Record, RecordTypes, kind_of
 
@@ -35,6 +36,18 @@ class LessonsRecalled(Record):
     texts: tuple[str, ...]
     notes: tuple[str, ...]
     """What speaks against each; empty where nothing does."""
+
+
+class LessonsWritten(Record):
+    """A language model wrote lessons after a cycle; those that records bear out are lessons of the library."""
+
+    kind: Literal["lessons_written"] = "lessons_written"
+    version: Literal[1] = 1
+    cycle: int
+    answer: Digest
+    """Record of the answer."""
+    lessons: tuple[CheckedStatement, ...]
+    """Each as written, with every reason why it is not kept."""
 
 
 class TextsEmbedded(Record):
@@ -93,5 +106,6 @@ class ToolTried(Record):
 
 
 MEMORY_RECORDS: RecordTypes = {
-    kind_of(record): record for record in (LibraryTaken, LessonsRecalled, TextsEmbedded, InquiryMade, ToolTried)
+    kind_of(record): record
+    for record in (LibraryTaken, LessonsRecalled, LessonsWritten, TextsEmbedded, InquiryMade, ToolTried)
 }

@@ -15,7 +15,7 @@ from language_models.settings import ModelSettings
 from memory.tools import TOOLS
 from theories.roles.lens import LENSES
 
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "codifier")
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "codifier", "reflector")
 MOST_RULES = 8
 
 
@@ -46,6 +46,8 @@ class RolesConfig(Part):
     say."""
     codifier: str = ""
     """Writes the functions of plans that recur often enough, in the arm of memory that makes tools."""
+    reflector: str = ""
+    """Writes lessons after each cycle, citing records; what they do not bear out is not kept."""
     lenses: tuple[str, ...] = tuple(LENSES)
     """Under which successors are written."""
     successors: int = Field(3, ge=0, le=20)

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from experiments.task import Stimuli
 from flows.engine import task
+from flows.memory_record import LessonsRecalled
+from flows.remember import recall_about
 from flows.roles import Heard, ask_stage
 from flows.run import Run
+from memory.recall import MOST
 from theories.advocate import GrammarAdvocate
 from theories.errors import TheoryError
 from theories.record import Diagnosis, Submitted
@@ -65,7 +68,8 @@ async def propose(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Recor
     run.progress.stage(cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads")
     case = case_of(run, diagnosis)
     read = await _read(run, cycle, case)
-    written = await ask_stage(run, cycle, "write", _writing(run, case, read)) if roles.reviser else []
+    learned = await _learned(run, cycle, diagnosis) if roles.reviser else None
+    written = await ask_stage(run, cycle, "write", _writing(run, case, read, learned)) if roles.reviser else []
     tried = await _try_all(run, cycle, written, 0)
     mended = await ask_stage(run, cycle, "repair", _repairs(run, case, tried))
     tried += await _try_all(run, cycle, mended, 1)
@@ -180,7 +184,16 @@ def _believed(run: Run, cycle: int, case: Case, heard: Heard[CaseReading] | Hear
     )
 
 
-def _writing(run: Run, case: Case, read: Sequence[Recorded[CaseRead]]) -> list[Question[Successor]]:
+async def _learned(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Recorded[LessonsRecalled] | None:
+    """Lessons of situations like this one, from earlier cycles and, where the study shares them, other studies."""
+    record = diagnosis.record
+    _, note = await recall_about(run, cycle, "write", record, record.location, ("fact", "pitfall"), MOST)
+    return note
+
+
+def _writing(
+    run: Run, case: Case, read: Sequence[Recorded[CaseRead]], learned: Recorded[LessonsRecalled] | None
+) -> list[Question[Successor]]:
     """One question for each lens."""
     by_task = {item.record.task: item for item in read}
     arbiter, steelman = by_task.get("arbiter"), by_task.get("steelman")
@@ -188,7 +201,7 @@ def _writing(run: Run, case: Case, read: Sequence[Recorded[CaseRead]]) -> list[Q
     common = [*_sources(run, case), trials_exhibit(run.domain, _stimuli(run)), case.file]
     common += _opinion("the arbiter's opinion", arbiter)
     common += [variations_exhibit(run.domain), *case.evidence[:3]]
-    before = _tried_before(run)
+    before = [*_tried_before(run), *_remembered(learned)]
     questions = []
     for name in run.config.roles.lenses:
         lens = LENSES[name]
@@ -205,6 +218,7 @@ def _writing(run: Run, case: Case, read: Sequence[Recorded[CaseRead]]) -> list[Q
                     *case.inputs,
                     *(item.digest for item in (arbiter, steelman if own else None) if item is not None),
                     *(item.digest for item in run.state.tried[-MOST_TRIED:]),
+                    *([learned.digest] if learned is not None else []),
                 ),
                 tools=True,
             )
@@ -224,6 +238,15 @@ def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
 
 def _supported(statements: Sequence[CheckedStatement]) -> list[str]:
     return [item.text for item in statements if item.supported]
+
+
+def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
+    """Lessons as advice, each with what speaks against it."""
+    if learned is None:
+        return []
+    pairs = zip(learned.record.texts, learned.record.notes, strict=True)
+    lines = [f"{text} ({note})" if note else text for text, note in pairs]
+    return [Exhibit("lessons of earlier cycles and studies, as advice", lines)]
 
 
 def _tried_before(run: Run) -> list[Exhibit]:

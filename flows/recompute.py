@@ -28,7 +28,7 @@ from flows.collect import Waiting
 from flows.config import CampaignConfig
 from flows.engine import execute
 from flows.errors import FlowError
-from flows.memory_record import LibraryTaken
+from flows.memory_record import LibraryTaken, TextsEmbedded
 from flows.record import FoldFinished
 from flows.run import Run
 from flows.source import make_source
@@ -50,7 +50,7 @@ R = TypeVar("R", bound=Record)
 TOLERANCE: Final = 1e-6
 """Most that a recomputed number may differ on other hardware; on the same it is equal bit for bit."""
 EFFECTS: Final = frozenset(
-    map(kind_of, (LanguageModelCalled, ModelTakesPart, ModelsChosen, FoldFinished, LibraryTaken))
+    map(kind_of, (LanguageModelCalled, ModelTakesPart, ModelsChosen, FoldFinished, LibraryTaken, TextsEmbedded))
 )
 """Steps that are not repeated: they asked somebody, read other runs, or are runs that are audited by themselves."""
 ALWAYS: Final = frozenset(map(kind_of, (Recruited,)))

@@ -29,7 +29,7 @@ from judges.gate import GateDecided, GateRegistered
 from judges.judge import Verdict, VerdictResolved
 from judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead, SettledRead
-from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
+from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeAskedAgain, JudgeSeated
 from language_models.record import RECORDS as CALL_RECORDS
 from language_models.tool_record import RECORDS as TOOL_RECORDS
 from memory.library import RECORDS as LESSON_RECORDS
@@ -294,6 +294,7 @@ RECORD_TYPES: RecordTypes = {
         PairDescribed,
         Measured,
         EpochFrozen,
+        JudgeAskedAgain,
         GateRegistered,
         GateDecided,
         EpochCommitted,
@@ -318,6 +319,7 @@ ACTS = frozenset(
         PersonWithdrawn,
         Exposed,
         EpochFrozen,
+        JudgeAskedAgain,
         GateRegistered,
         GateDecided,
         EpochCommitted,

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flows.errors import out_of_budget
 from flows.memory_record import LessonsRecalled, LibraryTaken, TextsEmbedded
 from flows.record import ACTS, RECORD_TYPES, Concluded
-from language_models.embedding import embed
-from language_models.errors import LanguageModelError
+from language_models.embedding import embed, most_embedding_cost
+from language_models.errors import BudgetExhaustedError, LanguageModelError
+from language_models.ledger import cost
 from memory.draft import ToolDraft
 from memory.errors import LibraryCorruptError
 from memory.item import Fact
@@ -291,11 +293,8 @@ async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> Advice:
         return Advice()
     library = library_in(run)
     pitfalls = library.recall(run.config.domain, diagnosis.location)
-    names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
     failed = f"{diagnosis.location}; {LED}"
-    situation = Situation(domain=run.config.domain, stage="revise", rivals=names, failed=failed)
-    back = await recall_as_configured(run, cycle, situation, ("fact",), 3 * MOST_STARTS)
-    note = note_recalled(run, cycle, situation, back)
+    back, note = await recall_about(run, cycle, "revise", diagnosis, failed, ("fact",), 3 * MOST_STARTS)
     entries = dict(library.entries)
     facts = [item for lesson in back.lessons if isinstance(item := entries[lesson.lesson], Fact)]
     facts = [item for item in facts if item.subject.startswith(LED)]
@@ -308,6 +307,18 @@ async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> Advice:
     )
 
 
+async def recall_about(
+    run: Run, cycle: int, stage: str, diagnosis: Diagnosis, failed: str, kinds: tuple[str, ...], most: int
+) -> tuple[Recalled, Recorded[LessonsRecalled] | None]:
+    """What comes back when theories are revised, and the record of it where anything does."""
+    if run.config.memory.arm == "none":
+        return Recalled(lessons=()), None
+    names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
+    situation = Situation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
+    back = await recall_as_configured(run, cycle, situation, kinds, most)
+    return back, note_recalled(run, cycle, situation, back)
+
+
 async def recall_as_configured(
     run: Run, cycle: int, situation: Situation, kinds: tuple[str, ...], most: int
 ) -> Recalled:
@@ -318,10 +329,23 @@ async def recall_as_configured(
     if not model or len(texts) < 2:
         return lexical.recall(situation, most)
 
+    settings = run.config.models[model]
+
     def work(context: StepContext) -> TextsEmbedded:
-        vectors, reason = None, ""
+        worst, vectors, reason = most_embedding_cost(settings.price, texts), None, ""
         try:
-            vectors = context.artifacts.put_json(embed(run.config.models[model], texts).tolist())
+            reserved = run.roles.ledger.reserve(worst, f"embedding {len(texts)} texts by {model!r}")
+            context.note(reserved.note())
+            spent = worst  # as long as nobody knows what the server did
+            try:
+                found = embed(settings, texts)
+                spent = cost(settings.price, found.usage) if found.usage else worst
+                vectors = context.artifacts.put_json(found.vectors.tolist())
+            finally:
+                reserved.settle(spent)
+                context.last_note({"spent": spent.model_dump()})
+        except BudgetExhaustedError as error:
+            reason = out_of_budget(run, error)
         except LanguageModelError as error:
             reason = str(error)
         return TextsEmbedded(model=model, texts=context.artifacts.put_json(list(texts)), vectors=vectors, reason=reason)

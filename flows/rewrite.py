@@ -8,6 +8,7 @@ before the gate, which asks about all of confirm.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,6 +80,7 @@ async def rewrite(
     )
     for said in await ask_stage(run, cycle, "rewrite rubric", [question]):
         found = None if said.value is None else rewritten(said.value)
+        found = None if found is None else replace(found, edition=incumbent.edition)
         if found is not None and found.wording != incumbent.wording:
             return found, [said.answered.digest]
     return None

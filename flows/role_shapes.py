@@ -18,7 +18,7 @@ from memory.draft import PlanBundle, bundle_of
 from memory.plan import Called, make_plan
 from memory.tools import TOOLS
 from theories.families import FAMILIES
-from theories.roles.answer import Audit, CaseReading, Steelman, Successor, trials_type
+from theories.roles.answer import Audit, CaseReading, Reflection, Steelman, Successor, trials_type
 from theories.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
 from theories.roles.lens import LENSES
 from theories.roles.prompt import read_prompt
@@ -52,6 +52,7 @@ def role_shapes(
         ("reviser", "reviser", LENSES["mechanism"].task, (sources[0], *facts, case), Successor, len(LENSES)),
         ("reviser", "repair", "Mend your theory.", (sources[0], *facts), Successor, 2.0),
         ("auditor", "auditor", "State what this claim predicts.", (*claims[1:], facts[1]), Audit, 2.0),
+        ("reflector", "reflector", "Write down what this cycle taught.", (case, *facts), Reflection, 1.0),
         ("advocate", "experiment", "Propose trials.", (*sources, facts[0]), trials_type(stimuli), 2.0),
     )
     questions: list[tuple[Question[BaseModel], float]] = [

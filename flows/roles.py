@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from flows.errors import FlowError
+from flows.errors import FlowError, out_of_budget
 from flows.investigate import investigate
 from flows.model_config import RolesConfig
 from flows.outcomes import UNASKED, outcomes_of
@@ -229,7 +229,7 @@ async def _choose(
         try:
             roles.ledger.check(worst, f"{len(questions)} questions to {stage} in cycle {cycle}")
         except BudgetExhaustedError as error:
-            reason = _exhausted(run, error)
+            reason = out_of_budget(run, error)
         return ModelsChosen(
             cycle=cycle,
             stage=stage,
@@ -280,7 +280,7 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
     except PinnedRuleError as error:
         raise FlowError(f"the rules of the study cannot be pinned for model {who.model!r}: {error}") from error
     except BudgetExhaustedError as error:
-        return _Said("out_of_budget", _exhausted(run, error), None, tuple(made), (), rules)
+        return _Said("out_of_budget", out_of_budget(run, error), None, tuple(made), (), rules)
     except LanguageModelError as error:
         if run.config.roles.unreachable == "stop":
             raise FlowError(
@@ -336,21 +336,6 @@ def _request(
         context_tokens=who.context_tokens,
         found=found,
     )
-
-
-def _exhausted(run: Run, error: BudgetExhaustedError) -> str:
-    """Why nothing is asked, where the study goes on without.
-
-    Raises:
-        FlowError: The study stops.
-    """
-    if run.config.roles.exhausted == "stop":
-        said = str(error).replace("Raise the budget in the study file and resume, or ask for less.", "")
-        raise FlowError(
-            f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
-            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
-        ) from error
-    return "the budget does not cover it"
 
 
 def _arm(run: Run, config: RolesConfig, name: str) -> Arm:

@@ -42,7 +42,7 @@ from judges.judge import Verdict, VerdictResolved
 from judges.ledger import Spending
 from judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed, StrategyChosen
 from judges.rubrics.language_model import PairRead, SettledRead
-from judges.transition import Epoch, EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
+from judges.transition import Epoch, EpochCommitted, EpochFrozen, EpochRefilled, JudgeAskedAgain, JudgeSeated
 from judges.transition import advance as advance_epoch
 from memory.library import RECORDS as LESSON_RECORDS
 from memory.library import Library
@@ -144,6 +144,8 @@ class RunState:
     n_rescored: int = 0
     """Those of them that only judge again what a displaced judge had judged."""
     frozen: tuple[Recorded[EpochFrozen], ...] = ()
+    asked_again: tuple[Recorded[JudgeAskedAgain], ...] = ()
+    """Whether judges that are served are still what they were."""
     gates: tuple[Recorded[GateDecided], ...] = ()
     committed: tuple[Recorded[EpochCommitted], ...] = ()
     refilled: tuple[Recorded[EpochRefilled], ...] = ()
@@ -308,6 +310,10 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             # Read back, the first judges' seats may be erased by now; the snapshot says who sat there.
             judging = state.judging if record.epoch and state.judging else _begun(record.slots, state)
             return replace(state, judging=advance_epoch(judging, record), frozen=(*state.frozen, item))
+        case JudgeAskedAgain():
+            assert state.judging is not None
+            judging = advance_epoch(state.judging, record)
+            return replace(state, judging=judging, asked_again=(*state.asked_again, item))
         case GateDecided():
             assert state.judging is not None
             return replace(state, judging=advance_epoch(state.judging, record), gates=(*state.gates, item))

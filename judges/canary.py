@@ -1,4 +1,4 @@
-"""Whether a judge is still the one it was: a few fixed items asked again every epoch.
+"""Whether a judge is still the one it was: a few fixed items, read before, asked again at every end of an epoch.
 
 A hosted model can change under the same name. One that drifted is another judge: it gets a new version, and what the
 old one said is erased like that of any displaced judge.
@@ -25,32 +25,42 @@ class Canary:
 
     drifted: bool
     n_items: int
+    """That were answered every time."""
     n_changed: int
-    """Items on which the judge took another side, or gave another probability where it has no chance."""
+    """Items on which the answer of before stands alone: another side, or without chance another probability."""
     p_value: float
-    """Of so many changes in a judge that varies as much as it did; 0 or 1 for a judge without chance."""
+    """Of so many in a judge that has not changed; 0 or 1 for a judge without chance."""
 
 
-def canary(before: Answers, now: Answers, *, deterministic: bool) -> Canary:
-    """Compare a judge's answers to the fixed items with those it gave when it took its seat.
+def canary(before: Answers, now: Answers, again: Answers | None = None) -> Canary:
+    """Compare a judge's answers to the fixed items with those that it gave before.
+
+    A judge without chance has drifted with any change. One with chance answers twice now, and disagrees with itself at
+    whatever rate it does: of three answers of one judge, of which two take one side and the third another, each is the
+    third with probability 1/3. That the answer of before is so more often is tested exactly (binomial, one-sided).
+    With fewer than seven items no drift can be found so.
 
     Args:
-        before, now: Answers to the same items; the version must be the same.
-        deterministic: Any change is drift. Otherwise the number of changed sides is tested against the rate at which
-            the judge disagreed with itself then (with one change added, as it may have been lucky).
+        before, now: Answers to the same items; those that were not answered every time are left out.
+        again: A second answer to each item now; None for a judge without chance.
 
     Raises:
-        GateError: They are of two versions, or of different items.
+        GateError: They are of different items.
     """
-    if before.judge != now.judge or len(before.side) != len(now.side):
+    told = [before, now] if again is None else [before, now, again]
+    if len({len(item.side) for item in told}) > 1:
         raise GateError(
-            f"the canary compares answers of one judge to the same items; these are {len(before.side)} of "
-            f"{before.judge[:8]} and {len(now.side)} of {now.judge[:8]}."
+            f"the canary compares answers to the same items; there are {[len(item.side) for item in told]} of them."
         )
-    n = len(before.side)
-    if deterministic:
-        changed = int((~np.isclose(before.probability, now.probability, rtol=0, atol=1e-12, equal_nan=True)).sum())
+    kept = ~np.isin(np.arange(len(before.side)), sorted({place for item in told for place in item.failures}))
+    n = int(kept.sum())
+    if again is None:
+        same = np.isclose(before.probability[kept], now.probability[kept], rtol=0, atol=1e-12)
+        changed = int((~same).sum())
         return Canary(changed > 0, n, changed, 0.0 if changed else 1.0)
-    changed = int((before.side != now.side).sum())
-    p_value = float(binom.sf(changed - 1, n, (before.flip_rate * n + 1) / (n + 1)))
+    first, second, third = (item.side[kept] for item in told)
+    alone = (second == third) & (first != second)
+    others = ((first == second) & (second != third)) | ((first == third) & (second != third))
+    changed, n_odd = int(alone.sum()), int((alone | others).sum())
+    p_value = float(binom.sf(changed - 1, n_odd, 1 / 3))
     return Canary(p_value <= LEVEL, n, changed, p_value)

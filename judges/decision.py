@@ -9,7 +9,7 @@ The form of the problem follows arXiv 2606.24453; tables are learned in `judges.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -26,8 +26,9 @@ Array = NDArray[Any]
 VERIFY, REFINE = "verify", "refine"
 ASK = "ask "
 """Before a critic's name in the name of an action."""
-FEWEST = 30
-"""Past candidates below which the plan is not trusted and the best single threshold decides."""
+FEWEST = 8
+"""Past candidates about which a critic must have been heard to be part of a plan. Below, no critic is known better than
+it was beforehand, and nothing of refining; see `benchmarks/judges/verify_or_ship.py` for both sides of it."""
 FORCED = 0.05
 """Share of decisions that verify whatever the values say, so that tables go on being learned."""
 STEPS = 3
@@ -339,6 +340,11 @@ def worth_of(
     return value(np.asarray(prior, float), np.asarray(believed_prior, float), truth.panel.nothing, steps)
 
 
+Rule = Literal["plan", "start", "threshold", "forced"]
+"""Best expected value; the same by what is believed of critics for want of past candidates, without refining; verified
+to keep on learning. Earlier versions of the laboratory took the best single threshold for want of past candidates."""
+
+
 @dataclass(frozen=True)
 class Decision:
     """What is done next about a candidate, and why."""
@@ -348,8 +354,7 @@ class Decision:
     """Expected value of every open action."""
     belief: float
     """Probability that the candidate will win."""
-    rule: Literal["plan", "threshold", "forced"]
-    """Best expected value, best single threshold for want of past candidates, or verified to keep on learning."""
+    rule: Rule
     sentence: str
 
 
@@ -367,7 +372,7 @@ def decide(
     """Choose what to do next about a candidate.
 
     A plan trusts the critics that answered about at least ``fewest`` past candidates; what the others say is left
-    out. Where there are none, the best single threshold decides.
+    out. Where there are none, all are heard as far as they are known, and nothing is refined.
 
     Args:
         payoffs: Of winning, losing and finding out.
@@ -384,18 +389,15 @@ def decide(
         DecisionError: A value is not finite.
     """
     known = tuple(index for index, n in enumerate(learned.n_heard) if n >= fewest)
-    rule: Literal["plan", "threshold", "forced"] = "plan" if known else "threshold"
+    rule: Rule = "plan" if known else "start"
     trusted = learned.panel.only(known) if known else learned.panel
     heard = tuple(seen[index] for index in known) if known else seen
-    problem = ship_or_quit(trusted, payoffs)
+    problem = ship_or_quit(trusted, payoffs if known else replace(payoffs, refine_cost=None))
     prior = np.array([1 - learned.base_rate, learned.base_rate])
     values = {name: float(value) for name, value in action_values(problem, prior, steps, heard).items()}
     if not np.isfinite(list(values.values())).all():
         raise DecisionError(f"the values of the actions are {values}; give finite gains and costs.")
     action = min(values, key=lambda name: (-values[name], problem.actions.index(name)))
-    if not known:
-        tables = [learned.panel.only((critic,)).table for critic in range(len(learned.critics))]
-        action = single_threshold(problem, learned.base_rate, tables).action(problem, seen)
     if first and rng.random() < forced and action != VERIFY:
         action, rule = VERIFY, "forced"
     weights = trusted.weights(prior, heard)
@@ -420,7 +422,7 @@ def explain(action: str, values: Mapping[str, float], belief: float, rule: str, 
     table = ", ".join(f"{name} {value:+.1f}" for name, value in sorted(values.items(), key=lambda item: -item[1]))
     reason = {
         "plan": "it is worth most",
-        "threshold": f"{n_rows} past candidates are too few for a plan, and the best rule with one threshold says so",
+        "start": f"{n_rows} past candidates are few, and by what is known of critics so far it is worth most",
         "forced": "it was drawn by chance to be verified, so that critics go on being checked against people",
     }[rule]
     return f"{action}: {reason} (probability of winning {belief:.2f}, from {n_rows} past candidates; {table})."
@@ -454,5 +456,5 @@ class CandidateDecided(Record):
     action: str
     values: dict[str, float]
     """Expected value of every action, in the units of the payoffs."""
-    rule: Literal["plan", "threshold", "forced"]
+    rule: Rule
     text: str

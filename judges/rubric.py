@@ -35,16 +35,20 @@ class Rubric:
 
     dimensions: tuple[Dimension, ...]
     instructions: str = ""
+    edition: str = ""
+    """Which of several readers that answer under one name reads by it, where they differ; readings of two are never
+    put together."""
 
     @property
     def wording(self) -> Digest:
-        """Of what a reader is told: readings by rubrics that differ in weights alone are the same."""
+        """Of what a reader is told, and who reads: readings by rubrics that differ in weights alone are the same."""
         return digest_of({**self.to_json(), "dimensions": [_words(item) for item in self.dimensions]})
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for artifacts."""
         whole = [_words(item) | {"weight": item.weight} for item in self.dimensions]
-        return {"dimensions": whole, "instructions": self.instructions}
+        found = {"dimensions": whole, "instructions": self.instructions}
+        return found | {"edition": self.edition} if self.edition else found
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Rubric:
@@ -58,7 +62,7 @@ class Rubric:
             )
             for item in value["dimensions"]
         )
-        return cls(found, str(value["instructions"]))
+        return cls(found, str(value["instructions"]), str(value.get("edition", "")))
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,12 @@ Parts:
   multiplies likelihoods of critics as if independent, with their true tables; ours learns from 300 past candidates.
   The calibration error is that of beliefs in ten bins, over the candidates of all seeds; what one past of 300 leaves
   uncertain, the base rate above all, shows in the error of the candidates of one seed.
-- ``samples``: three critics, 15 to 300 past candidates, another world in each of 200 seeds. Below 30 the single
-  threshold decides, as in the laboratory.
+- ``samples``: three critics, none to 300 past candidates, another world in each of 200 seeds. Nothing is known of the
+  critics beforehand.
+- ``beginning``: two judges, the fit to old data and simulated recovery, with the starting tables and levels that they
+  have in the laboratory, in worlds where judges are too sure or not sure enough, lean to one side and repeat each
+  other. Verifying costs half of what a winner is worth, and whether to verify is all there is to decide, as before
+  ``FEWEST`` candidates are settled. 200 seeds; worth is over 4000 further candidates of each.
 
 Regret is what a policy is worth less than the plan that knows the true tables, in percent of what that is worth,
 summed over cells; intervals are 95%, over seeds. What would make this fail: critics that stop answering as they did
@@ -26,6 +30,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +39,27 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
+from scipy.special import expit  # noqa: E402
+from scipy.stats import norm  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.critic import Critic, FreshPanel, Heard, Panel, learn  # noqa: E402
+from judges.critic import (  # noqa: E402
+    PROBABILITIES,
+    SHARES,
+    STANDARD_ERRORS,
+    Critic,
+    FreshPanel,
+    Heard,
+    Panel,
+    fit_critic,
+    judge_critic,
+    learn,
+    recovery_critic,
+)
 from judges.decision import (  # noqa: E402
-    FEWEST,
+    PAYOFFS,
+    VERIFY,
     Payoffs,
     Policy,
     Problem,
@@ -65,7 +85,9 @@ GAPS = (0.3, 0.7, 0.9)
 RETRY = {"only verified pays": (10.0, 0.07, 0.06), "may be adopted unseen": (10.0, 0.24, 0.02)}
 """Cost of refining, and how often it mends and breaks."""
 RHOS = (0.0, 0.5, 1.0)
-SAMPLES = (15, 30, 100, 300)
+SAMPLES = (0, 2, 5, 8, 15, 30, 100, 300)
+BEGINNING = (0, 2, 5, 8, 15, 30, 60)
+N_FURTHER = 4000
 
 
 def table() -> dict[str, Any]:
@@ -376,7 +398,6 @@ def samples(n_past: int) -> dict[str, Any]:
         threshold.append(float(worth_of(rule, real, both(prior[seed]), own, both(rate[seed]))))
     plan, naive, single = planned(panel), planned(independent(panel)), np.array(threshold)
     optimum = best_value(truth, both(prior))
-    ours = plan if n_past >= FEWEST else single
     return {
         "worth": {
             "never (quit)": interval(np.zeros(N_SEEDS)),
@@ -384,19 +405,85 @@ def samples(n_past: int) -> dict[str, Any]:
             "ship": interval(GAIN * prior - 100 * (1 - prior)),
             "single threshold": interval(single),
             "plan, naive product": interval(naive),
-            "plan, joint tables": interval(plan),
-            "ours (fallback below 30)": interval(ours),
+            "ours": interval(plan),
             "optimum, true tables": interval(optimum),
         },
-        "ours_less_single_threshold": interval(ours - single),
-        "plan_less_single_threshold": interval(plan - single),
-        "ours_less_naive": interval(ours - naive),
-        "ours_less_naive_where_critics_repeat": interval((ours - naive)[rho == 1.0]),
-        "worst_seed_less_threshold": round(float((ours - single).min()), 2),
-        "regret_percent": percent(optimum, ours),
+        "ours_less_single_threshold": interval(plan - single),
+        "ours_less_naive": interval(plan - naive),
+        "ours_less_naive_where_critics_repeat": interval((plan - naive)[rho == 1.0]),
+        "worst_seed_less_threshold": round(float((plan - single).min()), 2),
+        "regret_percent": percent(optimum, plan),
         "n_seeds": N_SEEDS,
         "seconds": time.process_time() - began,
     }
+
+
+LABORATORY = (judge_critic("first judge", VERSION), judge_critic("second judge", VERSION), fit_critic(),
+              recovery_critic(0.0, {}))  # fmt: skip
+
+
+def beginning() -> dict[str, Any]:
+    """By number of past candidates: what the plan, the single threshold and the panel's probability are worth."""
+    began = time.process_time()
+    worths: dict[int, list[tuple[float, float, float]]] = {n: [] for n in BEGINNING}
+    for seed in range(N_SEEDS):
+        rng = np.random.default_rng([6, seed])
+        candidates = world_of_four(rng)
+        past, past_won, _ = candidates(max(BEGINNING))
+        levels, won, panel = candidates(N_FURTHER)
+        worth = np.where(won, GAIN, 0.0) - PAYOFFS.cost
+        for n in BEGINNING:
+            heard = [
+                Heard(
+                    "world",
+                    {critic.name: int(level) for critic, level in zip(LABORATORY, row, strict=True)},
+                    {critic.name: critic.version for critic in LABORATORY},
+                    bool(favoured),
+                    digest_of([index]),
+                )
+                for index, (row, favoured) in enumerate(zip(past[:n], past_won[:n], strict=True))
+            ]
+            learned = learn(heard, LABORATORY, "world")
+            joint = learned.panel.table * both(np.array(learned.base_rate)).reshape(2, *[1] * len(LABORATORY))
+            belief = (joint[1] / joint.sum(axis=0))[tuple(levels.T)]
+            problem = ship_or_quit(learned.panel, replace(PAYOFFS, refine_cost=None))
+            tables = [learned.panel.only((critic,)).table for critic in range(len(LABORATORY))]
+            rule = single_threshold(problem, learned.base_rate, tables)
+            high = np.full(N_FURTHER, True) if rule.critic is None else levels[:, rule.critic] >= rule.cut
+            asked = (
+                belief > PAYOFFS.cost / GAIN,
+                np.where(high, rule.above == VERIFY, rule.below == VERIFY),
+                panel > 0,
+            )
+            plan, single, panels = (float((worth * taken).mean()) for taken in asked)
+            worths[n].append((plan, single, panels))
+    found = {}
+    for n, rows in worths.items():
+        plan, single, panel = np.array(rows).T
+        found[str(n)] = {
+            "worth": {"ours": interval(plan), "single threshold": interval(single), "panel": interval(panel)},
+            "ours_less_single_threshold": interval(plan - single),
+            "ours_less_panel": interval(plan - panel),
+        }
+    return {"past": found, "n_seeds": N_SEEDS, "seconds": time.process_time() - began}
+
+
+def world_of_four(rng: np.random.Generator) -> Callable[[int], tuple[Array, Array, Array]]:
+    """Draws candidates of one world: levels of the four critics, whether they win, and the panel's log odds."""
+    apart, base_rate = rng.uniform(0, 2, 4), rng.uniform(0.15, 0.7)
+    sureness, leaning, rho = rng.uniform(0.5, 2, 2), rng.normal(0, 0.5, 2), rng.choice([0, 0.5, 0.9])
+    factor = np.linalg.cholesky(np.where(np.eye(4) > 0, 1.0, rho))
+
+    def candidates(n: int) -> tuple[Array, Array, Array]:
+        won = rng.random(n) < base_rate
+        signal = np.where(won, 0.5, -0.5)[:, None] * apart + rng.normal(size=(n, 4)) @ factor.T
+        log_odds = sureness * apart[:2] * signal[:, :2] + leaning
+        levels = [np.searchsorted(PROBABILITIES, expit(log_odds[:, judge]), side="right") for judge in (0, 1)]
+        levels += [np.searchsorted(STANDARD_ERRORS, signal[:, 2] + 1, side="right")]
+        levels += [np.searchsorted(SHARES, norm.cdf(signal[:, 3] + 1), side="right")]
+        return np.stack(levels, axis=1), won, log_odds.mean(axis=1)
+
+    return candidates
 
 
 def report(found: Mapping[str, Any]) -> str:
@@ -415,6 +502,8 @@ def report(found: Mapping[str, Any]) -> str:
         )
     for n, row in found["samples"].items():
         lines.append(f"samples    {n}: {row['worth']}; ours - threshold {row['ours_less_single_threshold']}")
+    for n, row in found["beginning"]["past"].items():
+        lines.append(f"beginning  {n}: {row['worth']}; ours - threshold {row['ours_less_single_threshold']}")
     return "\n".join(lines)
 
 
@@ -424,6 +513,7 @@ def main() -> None:
         "regimes": {payoff: regimes(payoff) for payoff in RETRY},
         "dependence": dependence(),
         "samples": {str(n): samples(n) for n in SAMPLES},
+        "beginning": beginning(),
     }
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps({**provenance(), **found}, indent=1) + "\n")

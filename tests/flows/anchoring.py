@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,18 @@ def known_items(n: int = 500, seed: int = 1, weight: float = 3.0) -> list[Anchor
             )
         )
     return found
+
+
+def settled_by_the_lead(n: int) -> list[AnchorItem]:
+    """Settled comparisons that whoever leads so far wins."""
+    return [
+        replace(
+            item,
+            label=item.submission.advantage > 0,
+            strata={**item.strata, "quality": "good" if item.submission.advantage > 0 else "bad"},
+        )
+        for item in known_items(n)
+    ]
 
 
 def anchor_file(folder: Path, n: int = 500, **known: Any) -> Path:

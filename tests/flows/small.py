@@ -28,6 +28,15 @@ STUDY: dict[str, Any] = {
     "stop": {"cycles": 2, "least_cycles": 2},
 }
 
+QUICK: dict[str, Any] = {
+    "design": {"trials": 8, "participants": 20, "candidates": 25, "power": 0.5, "refused": "cover"},
+    "theories": {
+        "seeds": ["take_the_best", "tallying"], "candidates": 4, "successors": 2, "draws": 64, "rivals": 3,
+        "induction": False,
+    },
+}  # fmt: skip
+"""Sections with which it is quicker still."""
+
 
 def small_study(**changes: Any) -> CampaignConfig:
     """The small study with whole sections or single keys (``section__key``) replaced."""

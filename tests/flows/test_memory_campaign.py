@@ -10,6 +10,7 @@ import pytest
 from flows.remember import keep_library, library_path, rebuild_library
 from flows.run import open_run, read_state
 from flows.start import resume_run, run_study
+from language_models.client import Usage
 from language_models.embedding import embed
 from language_models.errors import LanguageModelError
 from language_models.settings import ModelSettings
@@ -133,7 +134,9 @@ class Embeddings(BaseHTTPRequestHandler):
             {"object": "embedding", "index": place, "embedding": [text.count("conflict"), text.count("noise"), 1.0]}
             for place, text in enumerate(asked["input"])
         ]
-        body = json.dumps({"object": "list", "data": data, "model": "x", "usage": {}}).encode()
+        n_words = sum(len(text.split()) for text in asked["input"])
+        usage = {"prompt_tokens": n_words, "total_tokens": n_words}
+        body = json.dumps({"object": "list", "data": data, "model": "x", "usage": usage}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
@@ -154,7 +157,8 @@ def endpoint():
 def test_embeddings_come_from_any_endpoint_that_speaks_the_protocol(endpoint):
     settings = ModelSettings(name="e", model="x", base_url=endpoint)
     found = embed(settings, ["conflict conflict", "noise"])
-    assert np.array_equal(found, [[2, 0, 1], [0, 1, 1]])
+    assert np.array_equal(found.vectors, [[2, 0, 1], [0, 1, 1]])
+    assert found.usage == Usage(n_prompt_tokens=3)
 
 
 def test_an_endpoint_that_is_not_there_says_what_happens_instead():

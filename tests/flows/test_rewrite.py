@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +26,12 @@ from traces.journal import INTENT
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from anchoring import known_items
+from anchoring import settled_by_the_lead
 from answering import said
 from small import small_study
 
 N = 160
 LARGE = RehearsalSettings(context_tokens=32768)
-
-
-def by_advantage() -> list[dict[str, Any]]:
-    """Settled comparisons that whoever leads so far wins."""
-    return [
-        replace(
-            item,
-            label=item.submission.advantage > 0,
-            strata={**item.strata, "quality": "good" if item.submission.advantage > 0 else "bad"},
-        ).to_json()
-        for item in known_items(N)
-    ]
 
 
 def learning(body: Mapping[str, Any], rng: np.random.Generator) -> str:
@@ -72,7 +59,7 @@ def learning(body: Mapping[str, Any], rng: np.random.Generator) -> str:
 def evolved(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("runs")
     anchor = folder / "anchor.json"
-    anchor.write_text(json.dumps({"items": by_advantage()}))
+    anchor.write_text(json.dumps({"items": [item.to_json() for item in settled_by_the_lead(N)]}))
     with running(LARGE, learning) as served:
         config = small_study(
             models={"writer": {"base_url": served.base_url, "model": served.model}},

@@ -22,7 +22,7 @@ from experiments.record import (
     TrialsCollected,
 )
 from flows.config import parse_study
-from flows.memory_record import InquiryMade, LessonsRecalled, LibraryTaken, TextsEmbedded, ToolTried
+from flows.memory_record import InquiryMade, LessonsRecalled, LessonsWritten, LibraryTaken, TextsEmbedded, ToolTried
 from flows.record import (
     RECORD_TYPES,
     CampaignStarted,
@@ -49,6 +49,7 @@ from judges.transition import (
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
+    JudgeAskedAgain,
     JudgeSeated,
     commit,
     freeze_epoch,
@@ -248,10 +249,11 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     TextsEmbedded,
+    LessonsWritten,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
-    JudgeSeated, Measured, EpochFrozen, GateRegistered, GateDecided, EpochCommitted, EpochRefilled,
+    JudgeSeated, Measured, EpochFrozen, JudgeAskedAgain, GateRegistered, GateDecided, EpochCommitted, EpochRefilled,
 }  # fmt: skip
 """Move the judges' epoch on as well; only the whole of them fits together."""
 

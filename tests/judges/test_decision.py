@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from judges.critic import Critic, FreshPanel, Heard, Panel, fit_critic, judge_critic, learn
 from judges.decision import (
+    FEWEST,
     FORCED,
     PAYOFFS,
     CandidateDecided,
@@ -252,11 +253,14 @@ def past(n, rng):
     return rows
 
 
-def test_few_past_candidates_leave_the_decision_to_a_threshold_and_many_to_the_plan():
+def test_few_past_candidates_leave_the_decision_to_what_is_known_beforehand_and_many_to_the_plan():
     rng = np.random.default_rng(1)
-    few, many = (learn(past(n, rng), [CRITIC], "risky") for n in (29, 30))
-    assert decide(EVEN, few, (None,), rng, forced=0).rule == "threshold"
+    few, many = (learn(past(n, rng), [CRITIC], "risky") for n in (FEWEST - 1, FEWEST))
+    assert decide(EVEN, few, (None,), rng, forced=0).rule == "start"
     assert decide(EVEN, many, (None,), rng, forced=0).rule == "plan"
+    # Before that nothing is refined: how often it helps is not known either.
+    assert "refine" not in decide(PAYOFFS, few, (1,), rng, forced=0).values
+    assert "refine" in decide(PAYOFFS, many, (1,), rng, forced=0).values
     # A critic of a new version has been heard about nobody, and does not enter the plan of the others.
     new = Critic("judge", digest_of("new judge"), ("no", "yes"), 0.0)
     decided = decide(EVEN, learn(past(60, rng), [CRITIC, new], "risky"), (None, 1), rng, forced=0)
@@ -322,4 +326,4 @@ def test_a_campaign_without_a_past_asks_people_where_its_judge_gives_more_than_e
     for level, action in enumerate(("quit", "quit", "verify", "verify")):
         for fit in range(4):
             decided = decide(PAYOFFS, learned, (level, fit), np.random.default_rng(1), forced=0)
-            assert (decided.action, decided.rule) == (action, "threshold")
+            assert (decided.action, decided.rule) == (action, "start")

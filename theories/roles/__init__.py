@@ -1,1 +1,1 @@
-"""Roles that a language model can take: arbiter, reviser, advocate, claim auditor. Open `role.py` first."""
+"""Roles that a language model can take: arbiter, reviser, advocate, claim auditor, reflector. Open `role.py` first."""

@@ -96,6 +96,32 @@ class Audit(Answer):
     """What the claim leaves open."""
 
 
+class WrittenPitfall(Answer):
+    """A mistake that the cycle shows, what leads to it and what follows."""
+
+    trigger: Sentence
+    """The situation, in words by which it is found again."""
+    mistake: Sentence
+    consequence: Sentence
+    cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
+
+
+class WrittenFact(Answer):
+    """Something that the cycle shows to be true of the domain, the data or the tools."""
+
+    subject: Sentence
+    statement: Sentence
+    """With every number as the records have it."""
+    cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
+
+
+class Reflection(Answer):
+    """The reflector's: what a cycle taught."""
+
+    pitfalls: Annotated[tuple[WrittenPitfall, ...], Field(max_length=3)]
+    facts: Annotated[tuple[WrittenFact, ...], Field(max_length=3)]
+
+
 class CodifiedTool(Answer):
     """The codifier's: a function for a plan."""
 
