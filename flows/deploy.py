@@ -58,6 +58,8 @@ RunName = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,90}$", description="Name of the run, a folder in the runs folder."),
 ]
+GRACE = timedelta(seconds=90)
+"""After which Prefect has missed a time: its scheduler comes round once a minute, and looks ahead only."""
 _STEADY_S = 900.0
 """A server that is lost after so long is tried again as soon as one that is lost for the first time."""
 
@@ -302,10 +304,13 @@ class Served:
         self.known: dict[str, Schedule] = {}
         self._ids: dict[str, Any] = {}
         self._changed = -1.0
+        self._met: set[tuple[str, str]] = set()
+        """Names and times for which there is a flow run."""
 
     async def begin(self, runner: Runner) -> None:
         """Register everything with a runner that is about to start."""
         self.runner, self.known, self._changed = runner, {}, -1.0
+        self._met.clear()
         try:
             await self.reconcile()
         except BaseException:
@@ -318,6 +323,7 @@ class Served:
         path = self.runs / SCHEDULES_FILE
         changed = path.stat().st_mtime if path.exists() else 0.0
         if changed == self._changed:
+            await self._catch_up(datetime.now(UTC) - GRACE)
             return
         self._changed, wanted = changed, self.others | load_schedules(self.runs)
         for name in [name for name in self.known if name not in wanted]:
@@ -329,7 +335,7 @@ class Served:
                 self.known[name] = schedule
                 self.say(f"{name}: {schedule.words}")
                 await self._bury(name)
-                await self._catch_up(schedule)
+        await self._catch_up(datetime.now(UTC))
 
     async def _remove(self, name: str) -> None:
         del self.known[name]
@@ -356,11 +362,29 @@ class Served:
                 if not is_written(self.runs / run):
                     await client.set_flow_run_state(flow_run.id, Crashed(message="nobody carries it any more"))
 
-    async def _catch_up(self, schedule: Schedule) -> None:
-        """Start the one pass whose time came while nobody served."""
-        now = datetime.now(UTC)
-        if overdue(schedule, self.runs, now):
-            await self.start(schedule.name, f"its time, {schedule.at}, passed while nobody served", schedule.at)
+    async def _catch_up(self, until: datetime) -> None:
+        """Start passes whose one time came before ``until`` without a flow run: nobody served, or Prefect missed it."""
+        for name, schedule in list(self.known.items()):
+            if (name, schedule.at) in self._met or not overdue(schedule, self.runs, until):
+                continue
+            if not await self._has_flow_run(name, datetime.fromisoformat(schedule.at)):
+                await self.start(name, f"its time, {schedule.at}, passed and no pass began", schedule.at)
+            self._met.add((name, schedule.at))
+
+    async def _has_flow_run(self, name: str, since: datetime) -> bool:
+        """Whether there is a flow run of a deployment for that time or later that did not crash."""
+        async with get_client() as client:
+            found = await client.read_flow_runs(
+                flow_run_filter=FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=[self._ids[name]])),
+                sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+                limit=1,
+            )
+        return any(
+            item.expected_start_time is not None
+            and item.expected_start_time >= since
+            and item.state_type != StateType.CRASHED
+            for item in found
+        )
 
     async def start(self, run: str, reason: str, key: str) -> None:
         """Ask for a pass; the same ``key`` gives the same flow run, however often it is asked for."""

@@ -15,7 +15,7 @@ from flows.errors import FlowError
 from flows.progress import Progress, SilentProgress
 from flows.record import Concluded
 from flows.run import Run, create_run, open_run, read_state
-from flows.wake import mark_pass
+from flows.wake import look, mark_pass
 from traces.step import Recorded
 
 
@@ -77,8 +77,8 @@ def resume_run(
     state, trace = read_state(folder)
     joined = state.config is not None and state.config.by_person and bool(trace.inbox.pending())
     trace.close()
-    if state.concluded is not None and not joined:
-        mark_pass(folder, "concluded", state.concluded.record.text)
+    # Without the mark, the pass that concluded did not come to its end: lessons or the signature may be missing.
+    if state.concluded is not None and not joined and look(folder).ended == "concluded":
         return state.concluded.record
     shown = progress or SilentProgress()
     with shown, one_thread(), open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:

@@ -136,6 +136,7 @@ class Harness:
         if kind not in self.whole:
             folder, begun = self.base / f"whole-{kind}", time.perf_counter()
             chain = Chain(kind, "any time", -1)
+            disarm()
             forget_served()
             carry(chain, folder, lambda number: None, np.random.default_rng(0))
             wrong = chain.wrong or broken_promises(folder, kind)
@@ -164,6 +165,13 @@ class Harness:
         return chain
 
 
+def disarm() -> None:
+    """Let passes live: what the last chain had set would be inherited by them."""
+    STORES["sqlite"] = SqliteStore
+    if hasattr(LIBC, "dying_arm"):
+        LIBC.dying_arm(0, 0)
+
+
 class Arm:
     """Says when the next pass is to die; returns seconds where the parent is to kill it.
 
@@ -177,8 +185,7 @@ class Arm:
 
     def __call__(self, number: int) -> float | None:
         """Before pass ``number``; called in the parent, and what it sets is inherited by the pass."""
-        STORES["sqlite"] = SqliteStore
-        LIBC.dying_arm(0, 0) if hasattr(LIBC, "dying_arm") else None
+        disarm()
         if number >= self.most:
             return None
         done = progress(self.folder)

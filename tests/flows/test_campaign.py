@@ -13,10 +13,11 @@ import pytest
 from flows.audit import audit
 from flows.errors import StudyError
 from flows.places import find_run, new_folder
-from flows.record import RECORD_TYPES
-from flows.run import create_run, read_state
+from flows.record import RECORD_TYPES, Concluded
+from flows.run import Run, create_run, read_state
 from flows.source import hidden_theory
 from flows.start import resume_run, run_study
+from memory.item import Fact
 from theories.theory import TheoryProgram
 from traces.digest import digest_bytes
 from traces.errors import LockedError
@@ -24,7 +25,7 @@ from traces.journal import INTENT
 from traces.step import JOURNAL_FILE, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import form, small_study, spawn, write_study
+from small import form, records, small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -178,6 +179,25 @@ def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(finished:
         run_study(small_study(), folder, n_workers=1)
     assert form(folder) == form(finished)
     assert audit(folder, n_workers=1).passed
+
+
+def test_a_run_cut_short_after_its_verdict_leaves_its_lessons_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_short(run: Run) -> None:
+        raise KeyboardInterrupt
+
+    study = small_study(stop={"cycles": 1, "least_cycles": 1})  # a published theory leads, which is a fact to keep
+    run_study(study, tmp_path / "whole", n_workers=1)
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.campaign.crystallise", cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study, tmp_path / "cut", n_workers=1)
+    assert records(tmp_path / "cut", Concluded)
+    assert not records(tmp_path / "cut", Fact)
+    resume_run(tmp_path / "cut", n_workers=1)
+    assert form(tmp_path / "cut") == form(tmp_path / "whole")
+    assert records(tmp_path / "cut", Fact)
 
 
 def test_the_audit_passes_and_recomputes_every_score(finished: Path) -> None:

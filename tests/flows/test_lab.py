@@ -188,6 +188,23 @@ def test_a_prefect_server_that_is_killed_in_the_middle_changes_nothing_in_the_re
 
 
 @pytest.mark.long
+def test_a_time_that_prefects_scheduler_missed_is_caught_up(
+    tmp_path: Path, server: Server, serving: Callable[[], subprocess.Popen[bytes]]
+) -> None:
+    runs, study = tmp_path / "runs", write_study(tmp_path, **QUICK)
+    server.start()
+    at = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(time.time() + 60))
+    change_schedules(runs, lambda _: {"small": Schedule("small", str(study), at=at)})
+    serving()
+    wait_for(lambda: len(server.flow_runs("small")) == 1, 55, log_of(tmp_path))
+    (missed,) = server.flow_runs("small")
+    httpx.delete(f"{server.address}/api/flow_runs/{missed['id']}", timeout=60).raise_for_status()
+    wait_for(lambda: look(runs / "small").ended == "concluded", 400, log_of(tmp_path))
+    (caught,) = server.flow_runs("small")
+    assert caught["id"] != missed["id"]
+
+
+@pytest.mark.long
 def test_an_arrival_is_an_event_whose_automation_starts_one_pass_and_the_result_is_that_of_a_direct_one(
     tmp_path: Path, server: Server, serving: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
