@@ -35,7 +35,9 @@ from language_models.rehearsal.fault import Misbehaviour  # noqa: E402
 from language_models.rehearsal.serve import Served, running  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "campaign.json"
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge")
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
+CALLED = ("compare_predictions", "analyse_residuals", "recall")
+"""Tools that arbiter, advocate and reviser are offered."""
 MISBEHAVING = {
     "too_many_requests": 0.03,
     "server_error": 0.03,
@@ -68,7 +70,7 @@ def study(base_url: str, model: str, seed: int, cycles: int, changes: dict[str, 
         "participants": {"source": "simulated", "theory": "weighted_additive"},
         "stop": {"cycles": cycles, "least_cycles": cycles},
         "models": {"writer": {"base_url": base_url, "model": model, **changes}},
-        "roles": {**dict.fromkeys(ROLES, "writer"), "max_tokens": 1024, "temperature": 1.0},
+        "roles": {**dict.fromkeys(ROLES, "writer"), "tools": CALLED, "max_tokens": 1024, "temperature": 1.0},
         "budget": {"requests": 2000},
     }
     return parse_study(value, "this benchmark")
