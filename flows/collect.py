@@ -347,6 +347,8 @@ def take_answers(run: Run) -> None:
                 "own for them."
             )
         if answers.experiment not in asked:
+            if not run.config.asks_people:
+                continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
             raise SourceError(
                 f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
                 f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."

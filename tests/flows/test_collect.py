@@ -28,10 +28,11 @@ from experiments.participants.web.store import KEY_FILE, Identifiers, NoPlaceErr
 from experiments.participants.web.study import plan_of
 from experiments.participants.web.texts import consent_digest
 from experiments.participants.web.view import consent_of
+from experiments.preregistration import Preregistration
 from experiments.record import AnswersArrived, CollectionClosed, MoreAsked, Recruited, TrialsCollected
 from experiments.registration import to_markdown
 from flows.audit import audit
-from flows.collect import Waiting, waiting_in
+from flows.collect import Waiting, deliver, waiting_in
 from flows.config import CampaignConfig
 from flows.errors import FlowError
 from flows.main import app
@@ -39,8 +40,9 @@ from flows.people import expire, export, find_person, holdings, import_answers, 
 from flows.record import RECORD_TYPES, Concluded
 from flows.registering import registration_of
 from flows.report import write_report
-from flows.run import has_run, read_state
+from flows.run import Run, has_run, read_state
 from flows.start import resume_run, run_study
+from traces.digest import Digest
 from traces.errors import InboxError, JournalError
 from traces.fold import canonical_digest
 from traces.inbox import Inbox
@@ -48,7 +50,7 @@ from traces.record import Tombstone
 from traces.step import JOURNAL_FILE, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import small_study, spawn, write_study
+from small import form, small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -472,6 +474,29 @@ def n_events(folder: Path) -> int:
             return trace.journal.head[0]
     except JournalError:  # it is being made
         return 0
+
+
+def test_a_recruitment_cut_short_after_people_answered_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"participants__careless": 0.2, **QUICK, **SHORT, "stop": {"cycles": 2, "least_cycles": 2}}
+    run_study(small_study(**changes), tmp_path / "whole", n_workers=1)
+
+    def cut_short(run: Run, plan: Preregistration, key: Digest) -> int:
+        n_participants = deliver(run, plan, key)
+        if plan.experiment == "2.1":
+            raise KeyboardInterrupt
+        return n_participants
+
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.collect.deliver", cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            run_study(small_study(**changes), tmp_path / "cut", n_workers=1)
+    with Trace.open(tmp_path / "cut", RECORD_TYPES, read_only=True) as trace:
+        assert len(list(trace.records(Recruited))) == 1
+        assert trace.inbox.pending()
+    resume_run(tmp_path / "cut", n_workers=1)
+    assert form(tmp_path / "cut") == form(tmp_path / "whole")
 
 
 @pytest.mark.long
