@@ -3,15 +3,24 @@
 import numpy as np
 import pytest
 
-from experiments.domains.risky import RiskyDomain
+from experiments.domains.risky import RiskyDomain, pairs
 from experiments.task import Trials
 from tests.theories.test_induction import DOMAIN, answer, by
 from theories.check import load_theory
 from theories.induction import expression
 from theories.induction.combination import atoms_of, more_gates, with_combinations
 from theories.induction.induce import induce
-from theories.induction.library import LONGEST_RUN, namespace, values
-from theories.induction.terms import gates, leads, read_answers, remembered_leads, signs, without_twins
+from theories.induction.library import (
+    FIRST_WHERE,
+    HIGHEST_WHERE,
+    LONGEST_RUN,
+    REACHED,
+    UNMATCHED,
+    namespace,
+    values,
+    vocabulary,
+)
+from theories.induction.terms import gates, kept_leads, leads, read_answers, remembered_leads, signs, without_twins
 from theories.sequence import follow
 from theories.theory import TheoryProgram
 
@@ -19,6 +28,22 @@ from theories.theory import TheoryProgram
 @pytest.fixture(scope="module")
 def answers():
     return read_answers(DOMAIN, [answer(by(lambda x: np.ptp(x) % 2), n_trials=60)])
+
+
+def walked(says, start, renew, seed, n_people=20):
+    """People who choose B with probability ``says(ratings, memory)``, then keep ``renew(ratings, memory, choice)``."""
+    rng = np.random.default_rng(seed)
+    data = answer(by(np.sum), n_trials=40, n_people=n_people, seed=seed)
+    order = data.sequences.trial
+    response, truth = np.zeros_like(order), np.zeros(order.shape)
+    for person, trials in enumerate(order):
+        memory = start
+        for step, trial in enumerate(trials):
+            ratings = data.stimuli["ratings"][trial]
+            truth[person, step] = says(ratings, memory)
+            response[person, step] = rng.random() < truth[person, step]
+            memory = renew(ratings, memory, response[person, step])
+    return Trials("walked", data.stimuli, data.participant, data.trial, response.ravel(), data.count), truth
 
 
 class TestPrices:
@@ -113,26 +138,14 @@ class TestLastTrial:
             np.testing.assert_array_equal(terms.values[row, rows[1:]], ahead[:, 1] - ahead[:, 0])
 
     def test_a_rule_about_cues_that_spoke_for_the_last_choice_is_found_and_written(self, sandbox):
-        rng = np.random.default_rng(0)
-        data = answer(by(np.sum), n_trials=40, n_people=20)
-        ratings, order = data.stimuli["ratings"], data.sequences.trial
-
-        def heard(trial, choice):
-            difference = ratings[trial, 1] - ratings[trial, 0]
-            return (2 * choice - 1) * difference >= 0
-
-        def says(trial, cues):
-            worst = np.where(cues, ratings[trial], 9).min(axis=-1)
+        def says(ratings, cues):
+            worst = np.where(cues, ratings, 9).min(axis=-1)
             return 0.5 + 0.5 * np.sign(worst[1] - worst[0])
 
-        response, truth = np.zeros_like(order), np.zeros(order.shape)
-        for person, trials in enumerate(order):
-            cues = np.ones(3, dtype=bool)
-            for step, trial in enumerate(trials):
-                truth[person, step] = says(trial, cues)
-                response[person, step] = rng.random() < truth[person, step]
-                cues = heard(trial, response[person, step])
-        data = Trials("heard", data.stimuli, data.participant, data.trial, response.ravel(), data.count)
+        def heard(ratings, cues, choice):
+            return (2 * choice - 1) * (ratings[1] - ratings[0]) >= 0
+
+        data, truth = walked(says, np.ones(3, dtype=bool), heard, seed=0)
         (found, *_) = induce(DOMAIN, [data], np.random.default_rng(0))
         theory = load_theory(TheoryProgram(found.source, "induction"), DOMAIN, sandbox)
         with sandbox.open_session(found.source, [], n_options=2) as session:
@@ -151,3 +164,133 @@ def test_experiments_with_different_numbers_of_cues_are_read_together():
     alone = values(answers.vocabulary, codes, second.stimuli)
     np.testing.assert_allclose(answers.scores[:, -len(rows) :], alone)
     assert np.isfinite(atoms_of(answers).values).all()
+
+
+class TestLookUps:
+    X = np.array([[[3, 1, 3, 0], [0, 1, 2, 3]], [[2, 2, 1, 1], [2, 1, 2, 1]]])
+
+    @pytest.fixture
+    def space(self):
+        space = {"xp": np, "np": np, "x": self.X}
+        exec("\n".join((FIRST_WHERE, UNMATCHED, REACHED, HIGHEST_WHERE)), space)
+        return space
+
+    def test_equal_ratings_cancel_out_wherever_they_stand(self, space):
+        expected = [[[0, 0, 1, 0], [0, 0, 1, 0]], [[0, 0, 0, 0], [0, 0, 0, 0]]]
+        np.testing.assert_array_equal(eval("unmatched(x, xp)", space), expected)
+
+    def test_first_and_last_are_those_of_the_cues_that_fulfil_the_condition(self, space):
+        found = eval("first_where(x < x[:, ::-1], x, -1.0, xp)", space)
+        np.testing.assert_array_equal(found, [[0, 0], [1, 1]])
+        found = eval("first_where((x > 2)[..., ::-1], x[..., ::-1], -1.0, xp)", space)
+        np.testing.assert_array_equal(found, [[3, 3], [-1, -1]])
+
+    @pytest.mark.parametrize(("level", "first", "second"), [(2, 1, 0), (1, 1, 1), (5, 0, 0)])
+    def test_a_running_total_decides_when_it_first_is_large_enough(self, space, level, first, second):
+        found = eval(f"reached(x - x[:, ::-1], {level}, xp)", space)
+        np.testing.assert_array_equal(found, [[first, -first], [second, -second]])
+
+    def test_the_number_of_cues_on_which_a_rating_is_found_once_is_what_one_would_count(self, answers):
+        scores = list(expression.looked_up("multiattribute", (3,), (0.0, 1.0, 2.0)))
+        (code,) = [s.code for s in scores if s.words == "number of cues on which its rating comes but once"]
+        (found,) = values(answers.vocabulary, [code], answers.stimuli[0])
+        counts = [[sum((row == x).sum() == 1 for x in row) for row in pair] for pair in answers.stimuli[0]["ratings"]]
+        np.testing.assert_array_equal(found, counts)
+
+    def test_numbers_of_different_cues_are_held_against_each_other(self):
+        def rule(a, b, last):
+            return 0.5 + 0.5 * np.sign(b[2] - a[0])
+
+        answers = read_answers(DOMAIN, [answer(rule, n_trials=60)])
+        longer = with_combinations(answers, gates(answers).take([]))
+        found = {score.words: row for row, score in enumerate(longer.vocabulary.scores)}
+        row = found["number (of A the rating on the most valid cue, of B the rating on the third most valid cue)"]
+        ratings = answers.stimuli[0]["ratings"]
+        np.testing.assert_array_equal(longer.scores[row], np.stack([ratings[:, 0, 0], ratings[:, 1, 2]], axis=-1))
+
+    def test_a_gamble_is_measured_by_what_the_other_offers(self):
+        stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
+        words = vocabulary("risky", [stimuli])
+        codes = {score.words: score.code for score in words.scores}
+        levels = ["the other's greatest amount", "the other's least amount", "the other's expected value"]
+        found = values(words, [codes[f"probability of at least {level}"] for level in levels], stimuli)
+        np.testing.assert_allclose(found, [[[0.5, 0]], [[0.8, 1]], [[0.5, 0.1]]])
+
+    def test_amounts_are_compared_with_their_percentages(self):
+        stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
+        words = vocabulary("risky", [stimuli])
+        scores = {score.words: score.code for score in expression.picked("risky", ())}
+        codes = [scores[f"{which} distance between amount and its percentage"] for which in ("largest", "smallest")]
+        np.testing.assert_allclose(values(words, codes, stimuli), [[[20, 80]], [[10, 20]]])
+
+
+class TestSidesAndKinds:
+    @pytest.fixture(scope="class")
+    def told(self):
+        """Answers of three people in order, and leads on the first rating and on the lowest."""
+        data = answer(by(np.sum), n_trials=12, n_people=3)
+        answers = read_answers(DOMAIN, [data])
+        words = [score.words for score in answers.vocabulary.scores]
+        of = leads(answers).take([words.index("rating on the most valid cue"), words.index("lowest rating")])
+        terms = kept_leads(answers, of)
+        found = {term.words: row.reshape(3, -1) for term, row in zip(terms.items, terms.values, strict=True)}
+        return data.stimuli["ratings"], data.sequences, found
+
+    def test_a_side_is_marked_as_long_as_it_keeps_what_was_taken_there(self, told):
+        ratings, order, found = told
+        marked = found[
+            "take the side where the lowest rating has been not above 0.5 ever since such a product was taken there"
+        ]
+        for person in range(3):
+            marks = np.zeros(2)
+            for step, (trial, choice) in enumerate(zip(order.trial[person], order.response[person], strict=True)):
+                assert marked[person, step] == marks[1] - marks[0]
+                marks = np.maximum(marks, np.arange(2) == choice) * (ratings[trial].min(axis=-1) == 0)
+
+    def test_kinds_are_counted_as_often_as_they_were_taken(self, told):
+        ratings, order, found = told
+        words = "take the product whose class of rating on the most valid cue (divided at 0.5, 1.5) was taken more"
+        (counted,) = [column for text, column in found.items() if text.startswith(words)]
+        for person in range(3):
+            shown = ratings[order.trial[person], :, 0]
+            taken = shown[np.arange(len(shown)), order.response[person]]
+            for step, (a, b) in enumerate(shown):
+                assert counted[person, step] == (taken[:step] == b).sum() - (taken[:step] == a).sum()
+
+    def test_what_was_last_taken_on_a_side_is_found_to_matter(self, sandbox):
+        def says(ratings, newest):
+            lead = newest[0] - newest[1] or ratings[1].sum() - ratings[0].sum()
+            return 0.5 + 0.5 * np.sign(lead)
+
+        def taken(ratings, newest, choice):
+            return np.where(np.arange(2) == choice, ratings[:, 1], newest)
+
+        data, _ = walked(says, np.zeros(2), taken, seed=0)
+        (found, *_) = induce(DOMAIN, [data], np.random.default_rng(0))
+        new, truth = walked(says, np.zeros(2), taken, seed=3, n_people=4)
+        theory = load_theory(TheoryProgram(found.source, "induction"), DOMAIN, sandbox)
+        with sandbox.open_session(found.source, [], n_options=2) as session:
+            own = follow(session, DOMAIN, theory.population(16, lapse=False), new).own[..., 1]
+        assert np.mean((own - truth) ** 2) < 0.005
+
+
+class TestMarks:
+    def test_cues_keep_their_marks_until_none_without_one_speaks(self):
+        data = answer(by(np.sum), n_trials=12, n_people=3)
+        answers = read_answers(DOMAIN, [data])
+        terms = remembered_leads(answers)
+        rows = {term.words: row.reshape(3, -1) for term, row in zip(terms.items, terms.values, strict=True)}
+        start = "take the product with the greater number of cues ahead among those that were "
+        unbarred = rows[start + "not overruled since all were last let in again"]
+        trusted = rows[start + "followed when they last spoke"]
+        ratings, order = data.stimuli["ratings"], data.sequences
+        for person in range(3):
+            barred, verdict = np.zeros(3, dtype=bool), np.zeros(3)
+            for step, (trial, choice) in enumerate(zip(order.trial[person], order.response[person], strict=True)):
+                sides = np.sign(ratings[trial, 1] - ratings[trial, 0])
+                if not sides[~barred].any():
+                    barred[:] = False
+                assert unbarred[person, step] == sides[~barred].sum()
+                assert trusted[person, step] == sides[verdict > 0].sum()
+                spoke = (2 * choice - 1) * sides
+                barred, verdict = barred | (spoke < 0), np.where(spoke != 0, spoke, verdict)

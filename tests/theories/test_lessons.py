@@ -57,6 +57,13 @@ def three_tries(past, n_options):
     return ~there / (n_options - 1) if stay >= 3 and paid == 0 else 1.0 * there
 
 
+def odd_ones(past, n_options):
+    """Return to an option that was tried an odd number of times, and among such not to the last one."""
+    tried = np.bincount([choice for choice, _ in past], minlength=n_options)
+    hope = 2.0 * (tried % 2) - (np.arange(n_options) == past[-1][0])
+    return (hope == hope.max()) / (hope == hope.max()).sum()
+
+
 def softmax(past, n_options):
     value = np.zeros(n_options)
     for choice, paid in past:
@@ -90,6 +97,9 @@ class TestMemory:
                 assert numbers["number of losses in a row"][row, option] == losses
                 visits = [list(visit) for _, visit in groupby(np.flatnonzero(before == option), changed(before))]
                 past = visits[:-1] if step and before[-1] == option else visits
+                assert numbers["oddness of the number of wins in a row"][row, option] == (
+                    next((k for k, won in enumerate(own[::-1]) if not won), len(own)) % 2
+                )
                 length = len(past[-1]) if past else 0
                 assert numbers["length of the visit before"][row, option] == length
                 won = paid[past[-1]].sum() if past else 0
@@ -98,6 +108,26 @@ class TestMemory:
                 for outcome in own:
                     value += 0.2 * (outcome - value)
                 assert numbers["value that moves by 20% of each surprise"][row, option] == pytest.approx(value)
+
+    def test_moves_are_remembered_by_what_they_paid(self):
+        (data, *_), _ = games(softmax, n_options=3, n_people=3)
+        told = read_told(DOMAIN, [data])
+        numbers = {score.words: told.scores[place] for place, score in enumerate(SCORES)}
+        merit = numbers["merit of doing with it what has the better outcome the last time, staying or leaving"]
+        (gate,) = [
+            told.gates.values[place]
+            for place, term in enumerate(told.gates.items)
+            if term.words == "just one is so: the last choice won; the last choice was a change from another"
+        ]
+        chosen, reward = data.sequences.response, data.sequences.feedback["reward"]
+        for row, person in enumerate(told.person):
+            step = row - 50 * person
+            before, paid = chosen[person, :step], reward[person, :step]
+            left = np.diff(before, prepend=before[:1]) != 0
+            newest = [paid[left == move][-1] if (left == move).any() else 0 for move in (False, True)]
+            here = before[-1] == np.arange(3) if step else np.zeros(3)
+            np.testing.assert_array_equal(merit[row], here * (newest[0] - newest[1]))
+            assert gate[row] == (step > 0 and (paid[-1] > 0) != left[-1])
 
     def test_every_memory_renews_itself_from_what_is_remembered(self):
         for entry in KEPT.values():
@@ -113,6 +143,15 @@ class TestMemory:
 
 
 class TestInduce:
+    def test_finds_that_options_are_tried_in_twos(self, sandbox):
+        data, _ = games(odd_ones, 3)
+        (found, *_) = induce(DOMAIN, data, np.random.default_rng(0))
+        new, (truth,) = games(odd_ones, 3, n_games=1, seed=5)
+        theory = load_theory(TheoryProgram(found.source, "induction"), DOMAIN, sandbox)
+        with sandbox.open_session(found.source, [], n_options=3) as session:
+            own = follow(session, DOMAIN, theory.population(16, lapse=False), new[0]).own
+        assert np.mean((own - truth) ** 2) < 0.001
+
     @pytest.mark.parametrize("n_options", [2, 3])
     def test_finds_that_options_are_judged_after_three_tries(self, sandbox, n_options):
         data, _ = games(three_tries, n_options)

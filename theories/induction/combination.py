@@ -42,6 +42,8 @@ N_FAVOURED = 12
 N_GUIDES = 60
 """Leads by which new gates are judged."""
 N_GATES = 160
+BY_SIDE = 3.0
+"""Nats for numbers that differ between the sides: people rarely care where a product is shown."""
 PRICE = 1.5
 """Nats for a condition's place, beyond what the scores cost."""
 CLOSE = 1e-4
@@ -72,7 +74,11 @@ def atoms_of(answers: Answers) -> Atoms:
     words = answers.vocabulary
     lists = list(expression.lists(answers.domain, words.n_cues, words.levels))
     known = {score.code for score in words.scores}
-    made = (*expression.numbers(lists, words.levels), *expression.picked(answers.domain, words.n_cues))
+    made = (
+        *expression.numbers(lists, words.levels),
+        *expression.picked(answers.domain, words.n_cues),
+        *expression.looked_up(answers.domain, words.n_cues, words.levels),
+    )
     more = [score for score in made if score.code not in known]
     found = answers.scores
     if more:
@@ -126,6 +132,7 @@ def _pools(answers: Answers, atoms: Atoms, favoured: NDArray[np.intp]) -> Iterat
     """All that is made of others, a few at a time."""
     yield _weighed(answers)
     yield _conditional(answers)
+    yield _crossed(answers)
     most = MOST_CELLS // answers.scores.shape[1]
     size = max(most // MOST_FORMS, 1)
     for start in range(0, len(atoms.scores), size):
@@ -276,6 +283,22 @@ def _conditional(answers: Answers) -> Pool:
             pairs.append(row)
             found.append(np.where(holds, answers.scores[one], answers.scores[other]))
     return _pool(answers, scores, pairs, found)
+
+
+def _crossed(answers: Answers) -> Pool:
+    """One number of A beside another one of B."""
+    vocabulary = answers.vocabulary.scores
+    alike = answers.domain != "intertemporal"  # where amounts and days cannot be compared
+    worths = [row for row, score in enumerate(vocabulary) if score.is_worth and alike]
+    scores: list[Score] = []
+    found: list[Array] = []
+    for one, other in permutations(worths, 2):
+        first, second = vocabulary[one], vocabulary[other]
+        code = f"xp.stack([({first.code})[:, 0], ({second.code})[:, 1]], axis=-1)"
+        words = f"number (of A the {first.words}, of B the {second.words})"
+        scores.append(Score(code, words, first.price + second.price + BY_SIDE + expression.STEP))
+        found.append(np.stack([answers.scores[one, :, 0], answers.scores[other, :, 1]], axis=-1))
+    return _pool(answers, scores, list(range(len(scores))), found)
 
 
 def _pool(answers: Answers, scores: list[Score], origin: list[int], found: list[Array]) -> Pool:

@@ -31,6 +31,7 @@ MOST_PAIRED = 70
 MOST_CONSTANTS = 6
 """Levels with which a number is compared."""
 TIMES = (0.5, 1.0, 2.0)
+SHARES = "amount in proportion to the largest of both and its probability"
 MOST_CUES = 6
 """Up to which each pair of cues is a list of its own."""
 
@@ -149,6 +150,72 @@ def numbers(found: Sequence[List], levels: Sequence[float]) -> Iterator[Score]:
             )
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``."""
+
+    code: str
+    words: str
+    """After "on which"."""
+    price: float
+
+
+def conditions(levels: Sequence[float]) -> Iterator[Condition]:
+    """Ways in which a rating may stand beside the other product's and beside the product's own.
+
+    Args:
+        levels: Ratings that occur.
+    """
+    other = "x[:, ::-1]"
+    yield Condition(f"(x > {other})", "it is ahead", 1.5)
+    yield Condition(f"(x < {other})", "it is behind", 1.5)
+    yield Condition(f"(x != {other})", "both differ", 1.5)
+    yield Condition(f"(x == {other})", "both are equal", 2.0)
+    yield Condition("unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5)
+    for level in levels[2:]:
+        gap = level - levels[0]
+        yield Condition(f"(xp.abs(x - {other}) >= {gap:g} - 1e-9)", f"both differ by at least {gap:g}", 3.0)
+    if len(levels) > 2:
+        own, others = (f"(x[..., None] == {part}).sum(axis=-1)" for part in ("x[..., None, :]", f"{other}[:, :, None]"))
+        yield Condition(f"({own} > 1)", "its rating comes more than once", 2.5)
+        yield Condition(f"({own} == 1)", "its rating comes but once", 2.5)
+        yield Condition(f"({others} > 0)", "its rating is found somewhere on the other", 2.5)
+        yield Condition(f"({others} == 0)", "its rating is found nowhere on the other", 2.5)
+
+
+def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[Score]:
+    """Ratings on the cues that fulfil a condition: the first, the last, the highest, the lowest, and how many.
+
+    Args:
+        domain: Its name.
+        n_cues: Of every experiment.
+        levels: Ratings that occur.
+    """
+    if domain != "multiattribute" or min(n_cues) < 2:
+        return
+    for item in conditions(levels):
+        where, words, price = item.code, f"cues on which {item.words}", item.price + 1
+        back = f"first_where({where}[..., ::-1], x[..., ::-1], -1.0, xp)"
+        high = f"xp.where({where}.any(axis=-1), highest_where({where}, x, xp), -1.0)"
+        low = f"xp.where({where}.any(axis=-1), -highest_where({where}, -x, xp), -1.0)"
+        yield Score(f"first_where({where}, x, -1.0, xp)", f"first rating on {words}, -1 if there are none", price)
+        yield Score(back, f"last rating on {words}, -1 if there are none", price)
+        yield Score(high, f"highest rating on {words}, -1 if there are none", price)
+        yield Score(low, f"lowest rating on {words}, -1 if there are none", price)
+        yield Score(f"{where}.sum(axis=-1)", f"number of {words}", price)
+        yield Score(f"(x * {where}).sum(axis=-1)", f"total of the ratings on {words}", price + 0.5)
+    # Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
+    ahead = "(x - x[:, ::-1])"
+    for order, way in (("", "from the most valid cue"), ("[..., ::-1]", "from the least valid cue")):
+        for level in range(2, max(min(n_cues), 2)):
+            says = f"being ahead when the cues for one first outnumber the others by {level}, read {way}"
+            yield Score(f"reached(xp.sign({ahead}{order}), {level}, xp)", says, 3.5)
+        for level in levels[2:]:
+            gap = level - levels[0]
+            says = f"being ahead when the sums of the ratings first differ by {gap:g}, added {way}"
+            yield Score(f"reached({ahead}{order}, {gap:g}, xp)", says, 3.5)
+
+
 def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
     """What one list says where another is highest or lowest; of several such places the first, the best or the worst.
 
@@ -161,6 +228,12 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
             where = f"extreme(xp.where(used, q, {outside}), {end!r}, xp)"
             yield Score(f"highest_where({where}, x, xp)", f"amount that is {words}, the highest of several", 3.5)
             yield Score(f"-highest_where({where}, -x, xp)", f"amount that is {words}, the lowest of several", 3.5)
+        # Amounts beside their chances, in percent and in proportion to the largest amount.
+        for scale, amounts in (("x - 100 * q", "amount and its percentage"), ("x / size[..., None] - q", SHARES)):
+            for code, words in ((f"({scale})", "difference"), (f"xp.abs({scale})", "distance")):
+                text = f"{words} between {amounts}"
+                yield Score(f"highest_where(used, {code}, xp)", f"largest {text}", 4)
+                yield Score(f"-highest_where(used, -{code}, xp)", f"smallest {text}", 4)
     if domain != "multiattribute" or min(n_cues) < 2:
         return
     other = "x[:, ::-1]"
@@ -267,6 +340,16 @@ COMBINED: tuple[tuple[str, str, Callable[[Array, Array], Array]], ...] = (
     ("(({0}) > ({1}) + 1e-9) * 1.0", "having a {0} above its {1}", lambda a, b: a > b + 1e-9),
     ("(({1}) > ({0}) + 1e-9) * 1.0", "having a {1} above its {0}", lambda a, b: b > a + 1e-9),
     ("(xp.abs(({0}) - ({1})) < 1e-9) * 1.0", "having a {0} equal to its {1}", lambda a, b: np.abs(a - b) < 1e-9),
+    (
+        "(({0}) > ({1})[:, ::-1] + 1e-9) * 1.0",
+        "having a {0} above the other's {1}",
+        lambda a, b: a > b[..., ::-1] + 1e-9,
+    ),
+    (
+        "(({1}) > ({0})[:, ::-1] + 1e-9) * 1.0",
+        "having a {1} above the other's {0}",
+        lambda a, b: b > a[..., ::-1] + 1e-9,
+    ),
     ("xp.abs(({0}) - ({1}))", "distance between {0} and {1}", lambda a, b: np.abs(a - b)),
 )
 

@@ -148,8 +148,7 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
         size, score = _best_size(form, answers, place)
         if size is None:
             continue
-        models = form.fit(_counts(answers, form.by_row, np.ones(len(place), dtype=bool)))
-        model = models.get(size) or models[max(models)]
+        model = _shortest(form, answers, size)
         source, claim = form.write(model)
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
@@ -351,6 +350,18 @@ def _best_size(form: Form, answers: Answers, place: NDArray[np.intp]) -> tuple[i
         return None, 0.0
     best = max(sizes, key=lambda size: scores[size] - prices[size])
     return best, scores[best]
+
+
+def _shortest(form: Form, answers: Answers, size: int) -> Model:
+    """Of the rules up to a size that fit all answers best, the one that explains most beyond its price.
+
+    A larger one that explains no more was better by chance on the trials left out.
+    """
+    counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
+    models = form.fit(counts)
+    trial = answers.trial if form.by_row else np.arange(len(answers.counts))
+    fitting = [model for k, model in sorted(models.items()) if k <= size] or [models[min(models)]]
+    return max(fitting, key=lambda model: _log_predictive(model, counts, trial) - model.price)
 
 
 def _log_predictive(model: Model, counts: Array, trial: NDArray[np.intp]) -> float:

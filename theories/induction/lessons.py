@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pprint import pformat
 from textwrap import fill, indent
 from typing import Any
@@ -92,6 +93,12 @@ def _kept() -> Iterator[Kept]:
     yield Kept("in_a_row_lost", "(state['in_a_row_lost'] + 1.0) * (1.0 - won[..., 0])", is_option=False)
     yield Kept("in_a_row_won", "(state['in_a_row_won'] + 1.0) * won[..., 0]", is_option=False)
     yield Kept("switched", "1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
+    changed = "(state['last'] * (1.0 - response)).sum(axis=-1)"
+    yield Kept("changed", changed, is_option=False)
+    for name, act in (("staying", f"1.0 - {changed}"), ("leaving", changed)):
+        moved = f"state['{name}_value'] + 0.3 * ({act}) * (reward[..., 0] - state['{name}_value'])"
+        yield Kept(f"{name}_value", moved, is_option=False, start=0.5)
+        yield Kept(f"{name}_paid", f"xp.where({act} > 0, reward[..., 0], state['{name}_paid'])", is_option=False)
     yield Kept("switches", "state['switches'] + 1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
 
 
@@ -170,6 +177,17 @@ def _scores() -> Iterator[Score]:
     yield Score("state['won_last'][..., None] * state['last']", "having won last", 1.2)
     yield Score("(state['won_last'][..., None] - 1.0) * state['last']", "not having lost last", 1.2)
     for name, words in (
+        ("winning", "wins in a row"),
+        ("losing", "losses in a row"),
+        ("wins", "wins"),
+        ("tried", "tries"),
+        ("streak", "choices in a row"),
+    ):
+        yield Score(f"{s[name]} % 2", f"oddness of the number of {words}", 3.5)
+    for name, words in (("paid", "outcome the last time"), ("value", "value that moves by 30% of each surprise")):
+        better = f"(state['staying_{name}'] - state['leaving_{name}'])[..., None] * state['last']"
+        yield Score(better, f"merit of doing with it what has the better {words}, staying or leaving", 3.5)
+    for name, words in (
         ("tried", "tries"),
         ("streak", "choices in a row"),
         ("losing", "losses in a row"),
@@ -195,6 +213,13 @@ def _games() -> Iterator[tuple[str, str, float, Sequence[float]]]:
         2,
         (0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 7.5, 9.5, 14.5, 19.5, 29.5, 39.5),
     )
+    events = (
+        ("won_last", "the last choice won"),
+        ("won_before", "the choice before the last won"),
+        ("changed", "the last choice was a change from another"),
+    )
+    for (one, first), (other, second) in combinations(events, 2):
+        yield f"xp.abs(state['{one}'] - state['{other}'])", f"just one is so: {first}; {second}", 2, (0.5,)
     again = "state['tried'] > state['streak']"
     for name, words in (("past_visit_wins", "the visit before had wins"), ("past_visit_tries", "the visit before")):
         for none in (0, 1):

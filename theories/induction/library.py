@@ -131,6 +131,38 @@ def highest_where(chosen, x, xp):
     """The highest of those chosen."""
     return xp.where(chosen, x, -1e9).max(axis=-1)
 '''
+FIRST_WHERE = '''
+def first_where(chosen, x, none, xp):
+    """The first of those chosen; ``none`` where there is not one."""
+    found = xp.take_along_axis(x, (1 * chosen).argmax(axis=-1)[..., None], axis=-1)[..., 0]
+    return xp.where(chosen.any(axis=-1), found, none)
+'''
+UNMATCHED = '''
+def unmatched(x, xp):
+    """Which ratings are left when equal ones of the two products cancel out in pairs, wherever they stand."""
+    place = xp.arange(x.shape[-1])
+    copy = ((x[..., None] == x[..., None, :]) * (place[:, None] >= place)).sum(axis=-1)
+    return copy > (x[..., None] == x[:, ::-1, None]).sum(axis=-1)
+'''
+REACHED = '''
+def reached(x, level, xp):
+    """Side of the running total when it first is ``level`` away from 0; 0 where it never is."""
+    total = xp.cumsum(x, axis=-1)
+    return xp.sign(first_where(xp.abs(total) >= level - 1e-9, total, 0.0, xp))
+'''
+LIFTED = '''
+def lifted(marks, x, xp):
+    """Marks on the cues, (n_draws, n_trials, n_cues); none where no cue without one tells the products apart."""
+    return marks * (((x[:, 0] != x[:, 1]) * (1.0 - marks)).sum(axis=-1)[..., None] > 0)
+'''
+CLASSES = '''
+def classes(score, cuts, xp):
+    """To which of the classes between ``cuts`` each option belongs, (n_trials, 2, n_classes)."""
+    number = 0.0 * score
+    for cut in cuts:
+        number = number + (score > cut)
+    return 1.0 * (number[..., None] == xp.arange(len(cuts) + 1))
+'''
 CUES = '''
 def cues(x, i, j, xp):
     """Ratings on the cues of two ranks; 0 where there are fewer."""
@@ -200,7 +232,25 @@ def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         prelude += '\nx = x / trials["rating_max"][:, None, None]'
     n_cues = max(part.shape[-1] for part in ratings)
     return Vocabulary(
-        (LEAD, SIDE, BY_VALIDITY, CUE, OTHERS, LONGEST_RUN, CHANGES, UPPER, LOWER, CUES, EXTREME, HIGHEST_WHERE),
+        (
+            LEAD,
+            SIDE,
+            BY_VALIDITY,
+            CUE,
+            OTHERS,
+            LONGEST_RUN,
+            CHANGES,
+            UPPER,
+            LOWER,
+            CUES,
+            EXTREME,
+            HIGHEST_WHERE,
+            FIRST_WHERE,
+            UNMATCHED,
+            REACHED,
+            LIFTED,
+            CLASSES,
+        ),
         prelude,
         tuple(_rated_scores(n_cues, [float(level) for level in levels])),
         tuple(part.shape[-1] for part in ratings),
@@ -466,6 +516,18 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
         )
         for share in (0.25, 0.5, 0.75)
     ]
+    # Levels that the gambles set for themselves and for each other.
+    levels = (
+        ("best", "greatest amount"),
+        ("worst", "least amount"),
+        ("mean", "expected value"),
+        ("0.5 * (best + worst)", "middle between the greatest and the least amount"),
+    )
+    for level, words in levels:
+        for whose, code in (("the other's", f"({level}){other}"), ("its own", f"({level})")):
+            for sign, edge, how in ((">=", "- 1e-9", "at least"), (">", "+ 1e-9", "more than")):
+                chance = f"(q * (x {sign} {code}[..., None] {edge})).sum(axis=-1)"
+                items.append((chance, f"probability of {how} {whose} {words}", 3, False))
     # Chances as never, perhaps and surely: Reyna & Brainerd (1995), Learning and Individual Differences 7(1).
     items += [
         (
@@ -490,7 +552,7 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
         *(Score(code, words, price, basic, code in worths) for code, words, price, basic in items),
         *(Score(code, words, 3.5) for code, words in conditions),
     )
-    return Vocabulary((LEAD, SIDE, LONGEST_RUN, EXTREME, HIGHEST_WHERE), prelude, scores)
+    return Vocabulary((LEAD, SIDE, LONGEST_RUN, EXTREME, HIGHEST_WHERE, CLASSES), prelude, scores)
 
 
 def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
@@ -501,8 +563,8 @@ def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         "small = size.min(axis=-1)[:, None]"
     )
     scores = [
-        Score("x", "amount", 1, True),
-        Score("t", "delay", 1, True),
+        Score("x", "amount", 1, True, True),
+        Score("t", "delay", 1, True, True),
         Score("xp.sign(x) * xp.log(1 + size)", "logarithm of the amount", 2),
         Score("xp.sign(x) * size**0.5", "square root of the amount", 2),
         Score("xp.log(1 + t)", "logarithm of the delay", 2, True),
@@ -536,7 +598,7 @@ def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
             )
         )
         scores.append(Score(f"xp.log(size) - {k} * 10 * xp.log(1 + t)", f"logarithms traded off at ten times {k}", 3.5))
-    return Vocabulary((LEAD, SIDE), prelude, tuple(scores))
+    return Vocabulary((LEAD, SIDE, CLASSES), prelude, tuple(scores))
 
 
 def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:

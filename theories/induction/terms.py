@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -446,7 +445,8 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         )
         beats = 1.0 * (value[answers.trial] > had[:, None] + TINY)
         columns.append((beats[:, 1] - beats[:, 0]) * (last != 0))
-    return Terms(tuple(items), np.array(columns, dtype=np.float32)).joined(remembered_leads(answers))
+    own = Terms(tuple(items), np.array(columns, dtype=np.float32))
+    return own.joined(remembered_leads(answers)).joined(kept_leads(answers, of))
 
 
 REMEMBERED = (
@@ -467,27 +467,48 @@ TALLIES = tuple(
     for name, sign in (("heeded", ">"), ("overruled", "<"))
 )
 """Likewise, how often it has spoken for the product chosen, or against it."""
-MASKS = (
-    ("sided > 0", "spoke for the product chosen last", 1.5),
-    ("sided < 0", "spoke against the product chosen last", 1.5),
-    ("sided >= 0", "did not speak against the product chosen last", 1.5),
-    ("sided <= 0", "did not speak for the product chosen last", 1.5),
-    ("sided == 0", "spoke for neither product last", 2.5),
+SPOKE = "(response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0])"
+MARKS = (
+    Memory("verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', "0.0 * x[:, 0][None]"),
+    *(
+        Memory(
+            name,
+            f'xp.maximum(lifted(state["{name}"], x, xp), 1.0 * ({SPOKE} {sign} 0))',
+            "0.0 * x[:, 0][None]",
+        )
+        for name, sign in (("barred", "<"), ("served", ">"))
+    ),
 )
+"""Likewise, for which product it spoke when it last told them apart; and marks that a cue gets when it is overruled, or
+followed, and that all cues lose when none of those without a mark tells the products apart."""
+MASKS = (
+    ('state["sided"] > 0', "spoke for the product chosen last", 1.5),
+    ('state["sided"] < 0', "spoke against the product chosen last", 1.5),
+    ('state["sided"] >= 0', "did not speak against the product chosen last", 1.5),
+    ('state["sided"] <= 0', "did not speak for the product chosen last", 1.5),
+    ('state["sided"] == 0', "spoke for neither product last", 2.5),
+    ('state["verdict"] > 0', "were followed when they last spoke", 2.0),
+    ('state["verdict"] >= 0', "were not overruled when they last spoke", 2.0),
+    ('state["verdict"] < 0', "were overruled when they last spoke", 2.0),
+    ('lifted(state["barred"], x, xp) == 0', "were not overruled since all were last let in again", 2.5),
+    ('lifted(state["served"], x, xp) == 0', "were not followed since all were last let in again", 2.5),
+)
+"""All are let in again when none of those left tells the products apart."""
 
 
 def _remembered_forms() -> Iterator[tuple[str, str, float]]:
     """Numbers of each option ``(n_draws, n_trials, 2)`` that rest on the last trial's ratings: code, words, price."""
     other = "x[:, ::-1]"
     for mask, cues, price in MASKS:
-        heard = re.sub("sided", 'state["sided"][:, :, None]', mask)
-        yield f"(({heard}) * x).sum(axis=-1)", f"total of the ratings on cues that {cues}", price + 1
-        yield f"(({heard}) * (x > {other})).sum(axis=-1)", f"number of cues ahead among those that {cues}", price + 1.5
+        heard = f"({mask})[:, :, None]"
+        yield f"({heard} * x).sum(axis=-1)", f"total of the ratings on cues that {cues}", price + 1
+        yield f"({heard} * (x > {other})).sum(axis=-1)", f"number of cues ahead among those that {cues}", price + 1.5
         yield f"xp.where({heard}, x, 1e3).min(axis=-1)", f"lowest rating on cues that {cues}", price + 2
         yield f"xp.where({heard}, x, -1e3).max(axis=-1)", f"highest rating on cues that {cues}", price + 2
-        decay = "0.5 ** xp.arange(x.shape[-1])"
-        words = f"rating on the most valid cue that differs among those that {cues}"
-        yield f"(({heard}) * (x > {other}) * {decay}).sum(axis=-1)", words, price + 2
+        for order, which in (("0.5", "most"), ("2.0", "least")):
+            decay = f"{order} ** xp.arange(x.shape[-1])"
+            words = f"rating on the {which} valid cue that differs among those that {cues}"
+            yield f"({heard} * (x > {other}) * {decay}).sum(axis=-1)", words, price + 2
     for name, words in (("taken", "the product chosen last"), ("refused", "the product left last")):
         before = f'state["{name}"][:, :, None]'
         seen = '(state["last"] != 0)[..., None]'
@@ -516,10 +537,9 @@ def remembered_leads(answers: Answers) -> Terms:
     for number, stimuli in enumerate(answers.stimuli):
         rows = np.flatnonzero((answers.trial >= first[number]) & (answers.trial < first[number + 1]))
         shown = namespace(answers.vocabulary, stimuli.take(answers.trial[rows] - first[number]))
-        response = (answers.response[rows, None] == np.arange(2)) * 1.0
         state = {"last": last[rows][None]}
-        for memory in (*REMEMBERED, *TALLIES):
-            state[memory.name] = _renewed(answers, memory, rows, {**shown, "response": response[None]})
+        for memory in (*REMEMBERED, *TALLIES, *MARKS):
+            state[memory.name] = _renewed(answers, memory, rows, shown, {"x": shown["x"]}, shown["x"].shape[-1])
         for place, (code, _, _) in enumerate(forms):
             found[place, rows] = eval(code, {**shown, "state": state})[0]
     items = tuple(
@@ -527,7 +547,7 @@ def remembered_leads(answers: Answers) -> Terms:
             f"(({code})[..., 1] - ({code})[..., 0])",
             f"take the product with the greater {words}",
             price,
-            memory=(LAST, *(memory for memory in (*REMEMBERED, *TALLIES) if f'"{memory.name}"' in code)),
+            memory=(LAST, *(memory for memory in (*REMEMBERED, *TALLIES, *MARKS) if f'"{memory.name}"' in code)),
             opposite=f"take the product with the smaller {words}",
         )
         for code, words, price in forms
@@ -535,16 +555,115 @@ def remembered_leads(answers: Answers) -> Terms:
     return Terms(items, found[..., 1] - found[..., 0])
 
 
-def _renewed(answers: Answers, memory: Memory, rows: NDArray[np.intp], shown: dict[str, Any]) -> Array:
-    """``(1, n_rows, n_cues)`` what is kept of each cue before each of ``rows``, by the text that renews it."""
+BOTH = "xp.stack([nothing, nothing], axis=-1)"
+N_CLASSES = (2, 3, 4, 6)
+"""Into which the values of a score are divided."""
+CALENDAR = (0.0, 7.0, 30.0, 90.0, 365.0)
+"""Days up to which a payment is one of today, of the week, the month, the quarter, the year; some people look less far
+ahead."""
+
+
+def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]]:
+    """Leads that rest on what was taken on either side, or of either kind, with what they remember and its width."""
+    price = 3 + score.price
+
+    def lead(code: str, words: str, opposite: str, memory: Memory, more: float) -> Term:
+        text = f"({code}[..., 1] - {code}[..., 0])"
+        return Term(text, words, price + more, (score,), (memory,), opposite)
+
+    for name, renewed, words in (
+        ("newest", "xp.where(response > 0, {0}, {old})", "{which} {score} the last time that it was taken"),
+        ("summed", "{old} + response * {0}", "{which} total of the {score} taken there so far"),
+    ):
+        entry = f'state["{name}_{{0}}"]'
+        memory = Memory(f"{name}_{{0}}", renewed.replace("{old}", entry), BOTH)
+        says = ("take the side with the " + words.format(which=which, score=score.words) for which in WHICH)
+        yield lead(entry, *says, memory, 0.0), memory, 2
+    levels = thresholds(value, 3)
+    for number, level in enumerate(levels):
+        for name, sign, how in (("high", ">", "above"), ("low", "<=", "not above")):
+            entry = f'state["{name}_{number}_{{0}}"]'
+            memory = Memory(f"{name}_{number}_{{0}}", f"xp.maximum({entry}, response) * ({{0}} {sign} {level:g})", BOTH)
+            where = f"side where the {score.words} has been {how} {level:g} ever since such a product was taken there"
+            yield lead(entry, f"take the {where}", f"leave the {where}", memory, np.log(2 * len(levels))), memory, 2
+    divided = {tuple(thresholds(value, n - 1)) for n in N_CLASSES}
+    if score.code == "t":
+        divided |= {CALENDAR[:n] for n in range(2, len(CALENDAR) + 1)}
+    for number, cuts in enumerate(sorted(divided)):
+        own = f"classes({{0}}, ({', '.join(f'{cut:g}' for cut in cuts)},), xp)"
+        entry = f'state["tally_{number}_{{0}}"]'
+        memory = Memory(
+            f"tally_{number}_{{0}}",
+            f"{entry} + (response[..., None] * {own}).sum(axis=-2)",
+            f"nothing[..., None] + xp.zeros({len(cuts) + 1})",
+        )
+        code = f"({entry}[..., None, :] * {own}).sum(axis=-1)"
+        kind = f"class of {score.words} (divided at {', '.join(f'{cut:g}' for cut in cuts)}) was taken"
+        words = [f"take the product whose {kind} {which} often so far" for which in ("more", "less")]
+        yield lead(code, *words, memory, np.log(len(divided))), memory, len(cuts) + 1
+
+
+WHICH = ("greater", "smaller")
+
+
+def kept_leads(answers: Answers, of: Terms) -> Terms:
+    """Leads, on the rows, of what was taken before on either side of the screen, or of either option's kind.
+
+    Args:
+        answers: In presentation order.
+        of: Leads on the distinct trials whose scores are remembered where they are what an option may be worth.
+    """
+    places = {score: row for row, score in enumerate(answers.vocabulary.scores)}
+    space = namespace(answers.vocabulary, answers.stimuli[0])
+    every = np.arange(len(answers.trial))
+    items: list[Term] = []
+    columns: list[Array] = []
+    for score in (term.scores[0] for term in of.items if term.scores[0].is_worth):
+        value = answers.scores[places[score]]
+        if np.ptp(value) == 0:
+            continue
+        shown = value[answers.trial]
+        for term, memory, width in _kept_forms(score, value):
+            name = memory.name.format("score")
+            named = Memory(name, memory.renewed.format("score"))
+            state = {name: _renewed(answers, named, every, space, {"score": shown}, width)}
+            items.append(term)
+            columns.append(eval(term.code.format("score"), {**space, "score": shown, "state": state})[0])
+    return Terms(tuple(items), np.array(columns, dtype=np.float32).reshape(-1, len(answers.trial)))
+
+
+def _renewed(
+    answers: Answers,
+    memory: Memory,
+    rows: NDArray[np.intp],
+    space: dict[str, Any],
+    columns: dict[str, Array],
+    width: int,
+) -> Array:
+    """What is kept before each of some rows, by the text that renews it; nothing at a person's first.
+
+    Args:
+        answers: In presentation order.
+        memory: Entry of the state.
+        rows: All of some experiments.
+        space: What the text may call.
+        columns: Variables that it reads, first axis ``n_rows``.
+        width: Numbers that are kept.
+
+    Returns:
+        ``(1, n_rows, width)``.
+    """
     at = np.full(len(answers.trial), -1)
     at[rows] = np.arange(len(rows))
-    found: Array = np.zeros_like(shown["x"][:, 0])[None]
+    response = (answers.response[rows, None] == np.arange(2)) * 1.0
+    code = compile(memory.renewed, memory.name, "eval")
+    found = np.zeros((1, len(rows), width))
     for place in range(1, int(answers.number[rows].max(initial=0)) + 1):
         now = np.flatnonzero(answers.number[rows] == place)
         before = at[answers.previous[rows[now]]]
-        then = {**shown, "x": shown["x"][before], "response": shown["response"][:, before]}
-        found[:, now] = eval(memory.renewed, {**then, "state": {memory.name: found[:, before]}})
+        then = {name: column[before] for name, column in columns.items()}
+        then |= {"response": response[None, before], "state": {memory.name: found[:, before]}}
+        found[:, now] = eval(code, {**space, **then})
     return found
 
 
