@@ -225,7 +225,7 @@ class TestLookUps:
 
 
 class TestSidesAndKinds:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def told(self):
         """Answers of three people in order, and leads on the first rating and on the lowest."""
         data = answer(by(np.sum), n_trials=12, n_people=3)

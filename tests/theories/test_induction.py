@@ -23,6 +23,7 @@ from theories.induction.terms import (
     Terms,
     finer,
     gates,
+    kept_leads,
     leads,
     past_gates,
     past_leads,
@@ -214,6 +215,19 @@ class TestTerms:
         for terms in (past_leads(answers, of), past_gates(answers, of)):
             walked = np.array([walk(term, answers, shown) for term in terms.items])
             np.testing.assert_allclose(walked, terms.values, rtol=1e-5, atol=1e-5)
+
+    @pytest.mark.parametrize("name", ["risky", "intertemporal"])
+    def test_the_text_of_what_was_taken_before_says_what_the_search_saw_in_other_domains(self, name):
+        domain = DOMAINS[name]
+        stimuli = domain.candidates(SPACES[name], np.random.default_rng(0), 10)
+        rows = np.arange(20)
+        data = Trials(name, stimuli, rows // 10, rows % 10, rows // 3 % 2, np.ones(20, dtype=np.int64))
+        answers = read_answers(domain, [data])
+        shown = [namespace(answers.vocabulary, stimuli.take([trial])) for trial in answers.trial]
+        terms = kept_leads(answers, leads(answers))
+        assert len(terms.items) > 20
+        walked = np.array([walk(term, answers, shown) for term in terms.items])
+        np.testing.assert_allclose(walked, terms.values, rtol=1e-5, atol=1e-5)
 
     def test_sums_since_a_choice_of_the_other_kind_begin_anew(self):
         data = answer(by(np.sum), n_trials=20, n_people=2)

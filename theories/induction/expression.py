@@ -207,9 +207,9 @@ def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> It
     # Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
     ahead = "(x - x[:, ::-1])"
     for order, way in (("", "from the most valid cue"), ("[..., ::-1]", "from the least valid cue")):
-        for level in range(2, max(min(n_cues), 2)):
-            says = f"being ahead when the cues for one first outnumber the others by {level}, read {way}"
-            yield Score(f"reached(xp.sign({ahead}{order}), {level}, xp)", says, 3.5)
+        for more in range(2, max(min(n_cues), 2)):
+            says = f"being ahead when the cues for one first outnumber the others by {more}, read {way}"
+            yield Score(f"reached(xp.sign({ahead}{order}), {more}, xp)", says, 3.5)
         for level in levels[2:]:
             gap = level - levels[0]
             says = f"being ahead when the sums of the ratings first differ by {gap:g}, added {way}"

@@ -567,9 +567,9 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
     """Leads that rest on what was taken on either side, or of either kind, with what they remember and its width."""
     price = 3 + score.price
 
-    def lead(code: str, words: str, opposite: str, memory: Memory, more: float) -> Term:
+    def lead(code: str, words: tuple[str, str], memory: Memory, more: float) -> Term:
         text = f"({code}[..., 1] - {code}[..., 0])"
-        return Term(text, words, price + more, (score,), (memory,), opposite)
+        return Term(text, words[0], price + more, (score,), (memory,), words[1])
 
     for name, renewed, words in (
         ("newest", "xp.where(response > 0, {0}, {old})", "{which} {score} the last time that it was taken"),
@@ -577,15 +577,16 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
     ):
         entry = f'state["{name}_{{0}}"]'
         memory = Memory(f"{name}_{{0}}", renewed.replace("{old}", entry), BOTH)
-        says = ("take the side with the " + words.format(which=which, score=score.words) for which in WHICH)
-        yield lead(entry, *says, memory, 0.0), memory, 2
+        greater, smaller = (words.format(which=which, score=score.words) for which in ("greater", "smaller"))
+        says = (f"take the side with the {greater}", f"take the side with the {smaller}")
+        yield lead(entry, says, memory, 0.0), memory, 2
     levels = thresholds(value, 3)
     for number, level in enumerate(levels):
         for name, sign, how in (("high", ">", "above"), ("low", "<=", "not above")):
             entry = f'state["{name}_{number}_{{0}}"]'
             memory = Memory(f"{name}_{number}_{{0}}", f"xp.maximum({entry}, response) * ({{0}} {sign} {level:g})", BOTH)
             where = f"side where the {score.words} has been {how} {level:g} ever since such a product was taken there"
-            yield lead(entry, f"take the {where}", f"leave the {where}", memory, np.log(2 * len(levels))), memory, 2
+            yield lead(entry, (f"take the {where}", f"leave the {where}"), memory, np.log(2 * len(levels))), memory, 2
     divided = {tuple(thresholds(value, n - 1)) for n in N_CLASSES}
     if score.code == "t":
         divided |= {CALENDAR[:n] for n in range(2, len(CALENDAR) + 1)}
@@ -599,11 +600,8 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
         )
         code = f"({entry}[..., None, :] * {own}).sum(axis=-1)"
         kind = f"class of {score.words} (divided at {', '.join(f'{cut:g}' for cut in cuts)}) was taken"
-        words = [f"take the product whose {kind} {which} often so far" for which in ("more", "less")]
-        yield lead(code, *words, memory, np.log(len(divided))), memory, len(cuts) + 1
-
-
-WHICH = ("greater", "smaller")
+        says = (f"take the product whose {kind} more often so far", f"take the product whose {kind} less often so far")
+        yield lead(code, says, memory, np.log(len(divided))), memory, len(cuts) + 1
 
 
 def kept_leads(answers: Answers, of: Terms) -> Terms:
