@@ -216,6 +216,16 @@ class TestLookUps:
         found = values(words, [codes[f"probability of at least {level}"] for level in levels], stimuli)
         np.testing.assert_allclose(found, [[[0.5, 0]], [[0.8, 1]], [[0.5, 0.1]]])
 
+    def test_amounts_that_both_gambles_have_are_left_out(self):
+        stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)]), ([(5, 1)], [(5, 1)])])
+        words = vocabulary("risky", [stimuli])
+        scores = {score.words: score.code for score in expression.picked("risky", ())}
+        own = [
+            scores[f"{end} amount that the other does not have, 0 if there is none"] for end in ("highest", "lowest")
+        ]
+        found = values(words, [*own, scores["probability of amounts that the other has too"]], stimuli)
+        np.testing.assert_allclose(found, [[[40, 30], [0, 0]], [[0, 30], [0, 0]], [[0.3, 0.9], [1, 1]]])
+
     def test_amounts_are_compared_with_their_percentages(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
         words = vocabulary("risky", [stimuli])

@@ -228,6 +228,16 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
             where = f"extreme(xp.where(used, q, {outside}), {end!r}, xp)"
             yield Score(f"highest_where({where}, x, xp)", f"amount that is {words}, the highest of several", 3.5)
             yield Score(f"-highest_where({where}, -x, xp)", f"amount that is {words}, the lowest of several", 3.5)
+        # What both gambles may pay, and what only one of them: Kahneman & Tversky (1979), Econometrica 47(2), 263-291.
+        shared = "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
+        own = f"(used * (1 - {shared}) > 0)"
+        for code, words in (
+            (f"highest_where({own}, x, xp)", "highest"),
+            (f"-highest_where({own}, -x, xp)", "lowest"),
+        ):
+            text = f"{words} amount that the other does not have, 0 if there is none"
+            yield Score(f"xp.where({own}.any(axis=-1), {code}, 0.0)", text, 3.5)
+        yield Score(f"(q * {shared}).sum(axis=-1)", "probability of amounts that the other has too", 3.5)
         # Amounts beside their chances, in percent and in proportion to the largest amount.
         for scale, amounts in (("x - 100 * q", "amount and its percentage"), ("x / size[..., None] - q", SHARES)):
             for code, words in ((f"({scale})", "difference"), (f"xp.abs({scale})", "distance")):

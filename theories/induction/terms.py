@@ -591,7 +591,8 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
     if score.code == "t":
         divided |= {CALENDAR[:n] for n in range(2, len(CALENDAR) + 1)}
     for number, cuts in enumerate(sorted(divided)):
-        own = f"classes({{0}}, ({', '.join(f'{cut:g}' for cut in cuts)},), xp)"
+        at = ", ".join(f"{cut:g}" for cut in cuts)
+        own = f"classes({{0}}, [{at}], xp)"
         entry = f'state["tally_{number}_{{0}}"]'
         memory = Memory(
             f"tally_{number}_{{0}}",
@@ -599,7 +600,7 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
             f"nothing[..., None] + xp.zeros({len(cuts) + 1})",
         )
         code = f"({entry}[..., None, :] * {own}).sum(axis=-1)"
-        kind = f"class of {score.words} (divided at {', '.join(f'{cut:g}' for cut in cuts)}) was taken"
+        kind = f"class of {score.words} (divided at {at}) was taken"
         says = (f"take the product whose {kind} more often so far", f"take the product whose {kind} less often so far")
         yield lead(code, says, memory, np.log(len(divided))), memory, len(cuts) + 1
 
