@@ -665,7 +665,8 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
                 expression = f"evenly({among})"
                 if node.p != 0.5 and told.allowed.shape[1] == 2:
                     p = _inside(node.p)
-                    statements.append(f"{choice} = {among} * ({1 - p:.4g} + {2 * p - 1:.4g} * xp.arange(2))")
+                    second = f"(xp.arange({among}.shape[-1]) == 1)"
+                    statements.append(f"{choice} = {among} * ({1 - p:.4g} + {2 * p - 1:.4g} * {second})")
                     expression = f"evenly({choice})"
             elif isinstance(node, Split):
                 gate = code(gates.items[node.gate])
