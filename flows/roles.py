@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from flows.errors import FlowError, out_of_budget
 from flows.investigate import investigate
 from flows.model_config import RolesConfig
-from flows.outcomes import UNASKED, outcomes_of
+from flows.outcomes import outcomes_of
 from language_models.call import Called, Caller, served_version
 from language_models.client import Request
 from language_models.clients import CLIENTS
@@ -194,6 +194,8 @@ class _Said:
     calls: tuple[Digest, ...]
     shown: tuple[Exhibit, ...]
     rules: tuple[Rule, ...]
+    is_cut: bool = False
+    """Whether its last call is not on record: what was sent was refused, or nothing was."""
 
 
 async def _choose(
@@ -252,9 +254,6 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
     """One question to one model; a call that the trace holds is not made again."""
     caller, rules = run.roles.callers[who.model], run.roles.rules(question.role, int(place["cycle"]))
     position = _position(place, question)
-    silent = run.trace.recorded("answer", question.inputs, position)
-    if silent is not None and isinstance(silent.record, RoleAnswered):
-        return _Said(silent.record.outcome, silent.record.reason, None, silent.record.calls, (), rules)
     made: list[Digest] = []
     cited = list(question.inputs)
 
@@ -273,21 +272,26 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
         if looked is not None:
             made += looked.record.calls
             cited += looked.record.results
+        silent = run.trace.recorded("answer", question.inputs, position)
+        if silent is not None and isinstance(silent.record, RoleAnswered):
+            return _Said(silent.record.outcome, silent.record.reason, None, silent.record.calls, (), rules, is_cut=True)
         request, shown = _request(run, question, who, int(place["cycle"]), looked.exhibits if looked else ())
         said = await ask_for(question.answer, ask, request)
     except ContextTooLongError:
-        return _Said("too_long", "the question does not fit the model's context", None, tuple(made), (), rules)
+        return _Said(
+            "too_long", "the question does not fit the model's context", None, tuple(made), (), rules, is_cut=True
+        )
     except PinnedRuleError as error:
         raise FlowError(f"the rules of the study cannot be pinned for model {who.model!r}: {error}") from error
     except BudgetExhaustedError as error:
-        return _Said("out_of_budget", out_of_budget(run, error), None, tuple(made), (), rules)
+        return _Said("out_of_budget", out_of_budget(run, error), None, tuple(made), (), rules, is_cut=True)
     except LanguageModelError as error:
         if run.config.roles.unreachable == "stop":
             raise FlowError(
                 f"model {who.model!r} gave no answer as {question.role}: {error} "
                 f"Nothing is lost: `lakatos resume {run.folder}` goes on from here."
             ) from error
-        return _Said("no_answer", type(error).__name__, None, tuple(made), (), rules)
+        return _Said("no_answer", type(error).__name__, None, tuple(made), (), rules, is_cut=True)
     if isinstance(said, Answered):
         return _Said("answered", "", said.value, tuple(made), shown, rules)
     return _Said(said.reason, said.detail, None, tuple(made), shown, rules)
@@ -314,8 +318,8 @@ def _write_down(run: Run, place: dict[str, int | str], question: Question[Any], 
         reason=said.reason,
         answer=answer,
     )
-    # What did not come of the model, but of budget or server, is found again by the question alone.
-    inputs = question.inputs if said.outcome in UNASKED or not said.calls else said.calls
+    # What did not come of the model, but of budget, server or room, is found again by the question alone.
+    inputs = question.inputs if said.is_cut or not said.calls else said.calls
     answered = run.record(record, name="answer", inputs=inputs, position=_position(place, question))
     return Heard(question, answered, said.value, said.shown, said.rules)
 

@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,15 @@ from flows.record import RECORD_TYPES
 from flows.report import write_report
 from flows.run import read_state
 from flows.start import resume_run, run_study
+from language_models.client import Completion, Request, Usage
+from language_models.clients import CLIENTS
+from language_models.errors import ContextTooLongError
 from language_models.ledger import spending_of
 from language_models.record import LanguageModelCalled
 from language_models.rehearsal.app import RehearsalSettings
 from language_models.rehearsal.fault import Misbehaviour
 from language_models.rehearsal.serve import running
+from language_models.settings import ModelSettings
 from language_models.tool_record import ToolCalled
 from theories.roles.record import CaseRead, Investigated, RoleAnswered
 from traces.step import Trace
@@ -234,3 +239,35 @@ def test_a_study_names_tools_that_there_are() -> None:
         small_study(models=models, roles={"arbiter": "writer", "tools": ["scor"]})
     with pytest.raises(StudyError, match="a tool is named twice"):
         small_study(models=models, roles={"arbiter": "writer", "tools": ["score", "score"]})
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """A model that calls no tool, and whose context holds conversations but no question with its exhibits."""
+
+    settings: ModelSettings
+    name: str = "writer"
+
+    @property
+    def version(self) -> str:
+        return self.settings.version
+
+    async def complete(self, request: Request) -> Completion:
+        if request.answer_schema is not None:
+            raise ContextTooLongError("the prompt does not fit")
+        usage = Usage(n_prompt_tokens=100, n_completion_tokens=9)
+        return Completion(content="Nothing to add.", finish_reason="stop", model_name="narrow", usage=usage)
+
+
+@pytest.mark.long
+def test_a_question_that_does_not_fit_after_a_conversation_is_not_put_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CLIENTS, "narrow", Narrow)
+    study = small_study(**{**changes("http://localhost"), "models": {"writer": {"client": "narrow"}}})
+    run_study(study, tmp_path / "narrow", n_workers=1)
+    answers = records(tmp_path / "narrow", RoleAnswered)
+    assert {item.outcome for item in answers} == {"too_long"}
+    assert all(item.calls for item in answers)  # of the conversation
+    found = audit(tmp_path / "narrow", n_workers=1)
+    assert found.passed, [item for item in found.findings if not item.passed]
