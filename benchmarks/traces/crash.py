@@ -74,6 +74,8 @@ FLUSHES = (1, 2, 3)
 TORN = 4
 FULL, BROKEN = 28, 29
 """Exit status of a pass that met a full disk, and of one that failed otherwise."""
+DISK_WORDS = ("full", "space", "disk failed", "disk I/O error")
+"""In errors that say that the disk is at fault."""
 MOST_PASSES = 400
 PASS_S = 1800.0  # of a busy machine
 DISK_BYTES = 64 << 20
@@ -257,7 +259,7 @@ def one_pass(
             else:
                 status = begin_or_go_on(kind, folder)
         except BaseException as error:
-            status = FULL if any(word in repr(error) for word in ("full", "space", "disk failed")) else BROKEN
+            status = FULL if any(word in repr(error) for word in DISK_WORDS) else BROKEN
             if status == BROKEN:
                 traceback.print_exc()
             elif killed_when_full:
