@@ -36,7 +36,7 @@ from judges.errors import AnchorError
 from language_models.client import Completion, Request
 from language_models.record import LanguageModelCalled
 from theories.errors import SandboxUnavailableError
-from theories.roles.record import ModelsChosen
+from theories.roles.record import Investigated, ModelsChosen
 from traces.artifact import ArtifactStore
 from traces.digest import Digest, digest_bytes
 from traces.errors import ArtifactError
@@ -208,7 +208,10 @@ class _Walked(Trace):
             self.found.skipped.append(f"{event.kind} (event {event.seq}): {error}")
             return known
         except Exception as error:
-            self.found.wrong.append(f"{event.kind} (event {event.seq}) is not computed again: {_words(error)}")
+            if isinstance(error, EndOfRecordError) and (isinstance(known.record, Investigated) and known.record.is_cut):
+                self.found.taken[event.kind] += 1  # its last call was refused, which no record holds
+            else:
+                self.found.wrong.append(f"{event.kind} (event {event.seq}) is not computed again: {_words(error)}")
             return known
         finally:
             self.journal.before = None

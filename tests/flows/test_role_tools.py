@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from flows.record import RECORD_TYPES
 from flows.report import write_report
 from flows.run import read_state
 from flows.start import resume_run, run_study
-from language_models.client import Completion, Request, Usage
+from language_models.client import Completion, Request, ToolCall, Usage
 from language_models.clients import CLIENTS
 from language_models.errors import ContextTooLongError
 from language_models.ledger import spending_of
@@ -243,31 +243,39 @@ def test_a_study_names_tools_that_there_are() -> None:
 
 @dataclass(frozen=True)
 class Narrow:
-    """A model that calls no tool, and whose context holds conversations but no question with its exhibits."""
+    """A model whose context holds the beginning of a conversation, but no question with its exhibits."""
 
     settings: ModelSettings
     name: str = "writer"
+    says: Literal["a call", "nothing"] = "nothing"
+    """In the first turn; after a call comes a second turn, which does not fit."""
 
     @property
     def version(self) -> str:
         return self.settings.version
 
     async def complete(self, request: Request) -> Completion:
-        if request.answer_schema is not None:
+        if request.answer_schema is not None or any(item.role == "assistant" for item in request.messages):
             raise ContextTooLongError("the prompt does not fit")
         usage = Usage(n_prompt_tokens=100, n_completion_tokens=9)
-        return Completion(content="Nothing to add.", finish_reason="stop", model_name="narrow", usage=usage)
+        calls = (ToolCall(call_id="1", name="recall", arguments="{}"),) if self.says == "a call" else ()
+        return Completion(
+            content="Nothing to add.", tool_calls=calls, finish_reason="stop", model_name="narrow", usage=usage
+        )
 
 
 @pytest.mark.long
-def test_a_question_that_does_not_fit_after_a_conversation_is_not_put_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("says", ["a call", "nothing"])
+def test_what_does_not_fit_after_the_beginning_of_a_conversation_is_not_put_again(
+    says: Literal["a call", "nothing"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(CLIENTS, "narrow", Narrow)
+    monkeypatch.setitem(CLIENTS, "narrow", lambda settings: Narrow(settings, says=says))
     study = small_study(**{**changes("http://localhost"), "models": {"writer": {"client": "narrow"}}})
     run_study(study, tmp_path / "narrow", n_workers=1)
     answers = records(tmp_path / "narrow", RoleAnswered)
     assert {item.outcome for item in answers} == {"too_long"}
     assert all(item.calls for item in answers)  # of the conversation
+    cut = {item.is_cut for item in records(tmp_path / "narrow", Investigated)}
+    assert cut == {says == "a call"}
     found = audit(tmp_path / "narrow", n_workers=1)
     assert found.passed, [item for item in found.findings if not item.passed]

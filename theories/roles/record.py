@@ -86,6 +86,11 @@ class Investigated(Record):
     problems: tuple[str, ...]
     """What it said that no record bears out."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it ended with a call that was not answered, and of which there is no record."""
+        return self.outcome in ("too_long", "out_of_budget", "unreachable")
+
 
 class CheckedStatement(Record):
     """Something that a role said, held against the records it cites."""
