@@ -33,6 +33,7 @@ from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import (  # noqa: E402
     blind_rules,
+    fifth_blind_rules,
     fourth_blind_rules,
     outside_rules,
     second_blind_rules,
@@ -188,6 +189,7 @@ ALL = {
     **second_blind_rules.SECOND_BLIND,
     **third_blind_rules.THIRD_BLIND,
     **fourth_blind_rules.FOURTH_BLIND,
+    **fifth_blind_rules.FIFTH_BLIND,
 }
 SETS = {
     "unnamed": tuple(RULES),
@@ -197,6 +199,7 @@ SETS = {
     "second blind": tuple(second_blind_rules.SECOND_BLIND),
     "third blind": tuple(third_blind_rules.THIRD_BLIND),
     "fourth blind": tuple(fourth_blind_rules.FOURTH_BLIND),
+    "fifth blind": tuple(fifth_blind_rules.FIFTH_BLIND),
 }
 
 
