@@ -29,10 +29,13 @@ from typing import Any
 from flows.errors import FlowError
 from flows.lab import LAB_FOLDER
 from traces.journal import Journal
+from traces.place import address_file
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+ELSEWHERE = (address_file(JOURNAL_FILE), address_file(ARTIFACT_FOLDER))
+"""Files of a run whose journal or artifacts are not in its folder."""
 _DATABASES = (".sqlite", ".db")
 _LEFT_OUT = ("-wal", "-shm", "-journal", ".lock")
 _MOST_TRIES = 5
@@ -64,7 +67,7 @@ def save(runs: Path, out: Path) -> Saved:
         raise FlowError(f"there is no folder {runs}; --runs names another one.")
     if out.resolve().is_relative_to(runs.resolve()):
         raise FlowError(f"{out} lies in {runs}, whose disk it would share; write the backup somewhere else.")
-    elsewhere = [path.parent.name for name in ("journal.url", "artifacts.url") for path in runs.rglob(name)]
+    elsewhere = [path.parent.name for name in ELSEWHERE for path in runs.rglob(name)]
     if elsewhere:
         raise FlowError(
             f"the run {elsewhere[0]} in {runs} keeps its journal or artifacts in a database or an object store, which "

@@ -64,6 +64,7 @@ from judges.transition import (
     may_rescore,
     next_checkpoint,
     refill,
+    told,
 )
 from traces.artifact import ArtifactStore
 from traces.digest import Digest, digest_bytes, digest_of
@@ -489,8 +490,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
 
     await run.step("refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position)
     run.empanel()
-    why = [item.record.reason for item in decisions] or ["no challenger was found"]
-    run.progress.note("; ".join([committed.record.reason] * bool(committed.record.without_gate) + why))
+    run.progress.note(told(committed.record, [item.record for item in decisions]))
 
 
 def _on_record(run: Run, number: int) -> list[Event]:

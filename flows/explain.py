@@ -25,7 +25,7 @@ from judges.ground_truth import archived_items, simulated_items
 from judges.judge import Verdict, VerdictResolved
 from judges.ledger import Spending
 from judges.record import AnchorTaken
-from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled
+from judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, told
 from theories.families import FAMILIES
 from theories.laboratory import Laboratory
 from traces.digest import Digest, digest_of
@@ -80,7 +80,6 @@ def ended_epochs(trace: Trace) -> list[Ended]:
         number = item.record.epoch
         queue = queues.get(number + 1, set())
         gates = tuple(gate for gate in decided if gate.epoch == number)
-        why = [gate.reason for gate in gates] or ["no challenger was found"]
         erased = {name for seat in item.record.erases for name in (seat, *validity.downstream(seat))}
         found.append(
             Ended(
@@ -92,7 +91,7 @@ def ended_epochs(trace: Trace) -> list[Ended]:
                 n_rescored=len({m.subject for m in measured if m.epoch == number + 1} & queue),
                 gates=gates,
                 quality=quality.get(number),
-                reason="; ".join([item.record.reason] * bool(item.record.without_gate) + why),
+                reason=told(item.record, gates),
             )
         )
     return found

@@ -35,7 +35,7 @@ def check_collects(folder: Path) -> None:
     """
     if is_elsewhere(folder):
         with Trace.open(folder, {}, read_only=True) as trace:
-            trace.inbox  # noqa: B018  (refuses)
+            trace.check_place()
 
 
 def find_run(run: str, runs: Path) -> Path:

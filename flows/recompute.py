@@ -208,7 +208,7 @@ class _Walked(Trace):
             self.found.skipped.append(f"{event.kind} (event {event.seq}): {error}")
             return known
         except Exception as error:
-            if isinstance(error, EndOfRecordError) and (isinstance(known.record, Investigated) and known.record.is_cut):
+            if isinstance(error, EndOfRecordError) and isinstance(known.record, Investigated) and known.record.is_cut:
                 self.found.taken[event.kind] += 1  # its last call was refused, which no record holds
             else:
                 self.found.wrong.append(f"{event.kind} (event {event.seq}) is not computed again: {_words(error)}")

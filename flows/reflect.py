@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from flows.memory_record import LessonsWritten
 from flows.propose import case_of
 from flows.remember import LED, study_of
 from flows.roles import Heard, ask_stage
+from language_models.pins import Rule
 from memory.item import Fact
 from memory.library import Pitfall
 from memory.recall import lesson_text
@@ -72,7 +74,7 @@ def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Question[
 def _keep(run: Run, cycle: int, heard: Heard[Reflection], value: Reflection) -> None:
     records = records_of(heard.shown)
     said: tuple[WrittenPitfall | WrittenFact, ...] = (*value.pitfalls, *value.facts)
-    held = [_held(item, heard) for item in said]
+    held = [_held(item, heard.rules, records) for item in said]
     written = run.record(
         LessonsWritten(cycle=cycle, answer=heard.answered.digest, lessons=tuple(held)),
         name="write lessons",
@@ -88,11 +90,10 @@ def _keep(run: Run, cycle: int, heard: Heard[Reflection], value: Reflection) -> 
         run.record(lesson, name="lesson", inputs=lesson.evidence, position={"cycle": cycle, "number": number})
 
 
-def _held(item: WrittenPitfall | WrittenFact, heard: Heard[Reflection]) -> CheckedStatement:
+def _held(item: WrittenPitfall | WrittenFact, rules: Sequence[Rule], records: Mapping[str, Any]) -> CheckedStatement:
     """A lesson with every reason why it is not kept."""
     texts = [text for name, text in item.model_dump().items() if name != "cites"]
-    records = records_of(heard.shown)
-    parts = [checked(Statement(text=text, cites=item.cites), heard.rules, records) for text in texts]
+    parts = [checked(Statement(text=text, cites=item.cites), rules, records) for text in texts]
     problems = [problem for part in parts for problem in part.problems]
     if isinstance(item, WrittenFact) and item.subject.startswith(LED):
         problems.append(f"{LED!r} is a subject of the laboratory's own facts")

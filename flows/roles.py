@@ -265,6 +265,9 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
         made.append(called.digest)
         return called
 
+    def cut(outcome: str, reason: str, calls: Sequence[Digest] = made) -> _Said:
+        return _Said(outcome, reason, None, tuple(calls), (), rules, is_cut=True)
+
     try:
         looked = await investigate(
             run, question, model=who.model, context_tokens=who.context_tokens, position=position, rules=rules
@@ -274,24 +277,22 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
             cited += looked.record.results
         silent = run.trace.recorded("answer", question.inputs, position)
         if silent is not None and isinstance(silent.record, RoleAnswered):
-            return _Said(silent.record.outcome, silent.record.reason, None, silent.record.calls, (), rules, is_cut=True)
+            return cut(silent.record.outcome, silent.record.reason, silent.record.calls)
         request, shown = _request(run, question, who, int(place["cycle"]), looked.exhibits if looked else ())
         said = await ask_for(question.answer, ask, request)
     except ContextTooLongError:
-        return _Said(
-            "too_long", "the question does not fit the model's context", None, tuple(made), (), rules, is_cut=True
-        )
+        return cut("too_long", "the question does not fit the model's context")
     except PinnedRuleError as error:
         raise FlowError(f"the rules of the study cannot be pinned for model {who.model!r}: {error}") from error
     except BudgetExhaustedError as error:
-        return _Said("out_of_budget", out_of_budget(run, error), None, tuple(made), (), rules, is_cut=True)
+        return cut("out_of_budget", out_of_budget(run, error))
     except LanguageModelError as error:
         if run.config.roles.unreachable == "stop":
             raise FlowError(
                 f"model {who.model!r} gave no answer as {question.role}: {error} "
                 f"Nothing is lost: `lakatos resume {run.folder}` goes on from here."
             ) from error
-        return _Said("no_answer", type(error).__name__, None, tuple(made), (), rules, is_cut=True)
+        return cut("no_answer", type(error).__name__)
     if isinstance(said, Answered):
         return _Said("answered", "", said.value, tuple(made), shown, rules)
     return _Said(said.reason, said.detail, None, tuple(made), shown, rules)

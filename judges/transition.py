@@ -278,6 +278,12 @@ def _by_slot(decided: Sequence[GateDecided]) -> list[GateDecided]:
     return sorted(decided, key=lambda item: item.slot)
 
 
+def told(committed: EpochCommitted, gates: Sequence[GateDecided]) -> str:
+    """How an epoch ended, in words: what drifted, and what became of each challenger."""
+    why = [gate.reason for gate in gates] or ["no challenger was found"]
+    return "; ".join([committed.reason] * bool(committed.without_gate) + why)
+
+
 def _digests(decided: Sequence[GateDecided]) -> tuple[Digest, ...]:
     return tuple(digest_of(item.model_dump(mode="json")) for item in _by_slot(decided))
 

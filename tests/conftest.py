@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -64,6 +64,19 @@ def chromium() -> Path:
     require(found, "no Chromium is installed; on Debian: apt install chromium")
     assert found is not None
     return Path(found)
+
+
+@pytest.fixture(scope="module")
+def chrome(chromium: Path) -> Iterator[Any]:
+    """A running Chromium; for one module, since its event loop keeps others from running in this thread."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(chromium), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+        )
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -274,16 +274,6 @@ def _written(entry: Entry, row: standalone.StoredRow) -> Event:
     )
 
 
-def record_digest_of(row: Row) -> Digest:
-    """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
-    return standalone.record_digest_of(stored_of(row)).decode()
-
-
-def hash_of(row: Row) -> Digest:
-    """Digest of the list of everything else that the event says, with a tag for the version of this encoding."""
-    return standalone.hash_of(stored_of(row)).decode()
-
-
 def start_of(stored_meta: Mapping[str, str]) -> Digest:
     """What the first event is chained to."""
     return standalone.start_of([(_bytes(name), _bytes(value)) for name, value in stored_meta.items()]).decode()

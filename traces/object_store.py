@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from traces.artifact import ArtifactStore, pack, unpack
 from traces.digest import Digest, digest_bytes, is_digest
 from traces.errors import ArtifactError, ArtifactMissingError, TraceError
+from traces.stores import located
 
-ADDRESS_SUFFIX: Final = ".url"
 _WHOLE: Final = frozenset(["s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "memory"])
 """Where an object is there whole or not at all; elsewhere it is written under another name and moved."""
 _FRESH: Final = {"s3": {"use_listings_cache": False}, "s3a": {"use_listings_cache": False}}
@@ -141,8 +141,8 @@ def artifacts_in(folder: Path) -> ArtifactStore:
     Raises:
         ArtifactError: The address cannot be used.
     """
-    address = folder.with_suffix(ADDRESS_SUFFIX)
-    return artifacts_at(address.read_text(encoding="utf-8").strip()) if address.is_file() else ArtifactStore(folder)
+    where = located(folder)
+    return ArtifactStore(folder) if where == folder else artifacts_at(where.read_text(encoding="utf-8").strip())
 
 
 def artifacts_at(address: str) -> ArtifactStore:

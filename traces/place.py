@@ -55,13 +55,16 @@ def is_elsewhere(folder: Path) -> bool:
 
 def run_folders(runs: Path) -> list[Path]:
     """Folders in ``runs`` that hold a journal or its address, the one begun or changed last at the end."""
-    found = {path.parent: path for name in (JOURNAL_FILE, _address(JOURNAL_FILE)) for path in runs.glob(f"*/{name}")}
+    found = {
+        path.parent: path for name in (JOURNAL_FILE, address_file(JOURNAL_FILE)) for path in runs.glob(f"*/{name}")
+    }
     return sorted(found, key=lambda folder: found[folder].stat().st_mtime)
 
 
-def _address(name: str) -> str:
+def address_file(name: str) -> str:
+    """Name of the file that stands for a journal or a folder of artifacts where they are elsewhere."""
     return Path(name).with_suffix(ADDRESS_SUFFIX).name
 
 
 def _write(path: Path, text: str) -> None:
-    write_whole(path.with_name(_address(path.name)), f"{text}\n".encode())
+    write_whole(path.with_name(address_file(path.name)), f"{text}\n".encode())

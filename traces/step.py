@@ -131,7 +131,7 @@ class Trace:
             artifacts = artifacts_in(Path(folder) / ARTIFACT_FOLDER)
             found = cls(journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ()))
             if not read_only:
-                found._check_place()
+                found.check_place()
         except BaseException:
             journal.close()
             raise
@@ -144,10 +144,15 @@ class Trace:
         Raises:
             InboxError: Another folder collects for the run, or the inbox cannot be made or read.
         """
-        self._check_place()
+        self.check_place()
         return Inbox(self.journal.path.with_name(INBOX_FILE))
 
-    def _check_place(self) -> None:
+    def check_place(self) -> None:
+        """Refuse to collect here where another folder collects for the run.
+
+        Raises:
+            InboxError: One does.
+        """
         place = self.journal.meta.get(INBOX_PLACE)
         if place and self.journal.path.suffix == ADDRESS_SUFFIX:
             check_place(self.journal.path.parent, place)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forging import rehashed, tampering
 from typer.testing import CliRunner
 
 from experiments.participants.web.store import COLLECTION_FILE
@@ -26,7 +27,7 @@ from flows.start import run_study
 from theories.record import TheoryScored
 from traces.errors import HeadError
 from traces.fold import canonical_digest
-from traces.journal import INTENT, Journal, hash_of, record_digest_of
+from traces.journal import INTENT, Journal
 from traces.step import JOURNAL_FILE, Trace
 from traces.stores.store import Row
 
@@ -68,23 +69,17 @@ def forge(folder: Path, kind: str, change: Callable[[dict[str, Any]], Any]) -> i
     with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
         rows = list(journal.store.rows())
     seq = next(row.seq for row in rows if row.kind == kind)
-    with closing(sqlite3.connect(folder / JOURNAL_FILE, isolation_level=None)) as database:
-        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            database.execute(f"DROP TRIGGER {name}")
+    with tampering(folder) as database:
         previous = rows[0].previous_hash
         for row in rows:
             if row.seq == seq:
                 body = json.loads(row.body)
                 change(body)
                 row = row._replace(body=json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
-            row = row._replace(previous_hash=previous, record_digest=record_digest_of(row))
-            row = row._replace(hash=hash_of(row))
+            row = rehashed(row, previous)
             previous = row.hash
             database.execute("DELETE FROM event WHERE seq = ?", (row.seq,))
             database.execute(f"INSERT INTO event VALUES ({','.join('?' * len(row))})", row)
-        for _, sql in triggers:
-            database.execute(sql)
     (folder / "heads.jsonl").unlink()
     return seq
 

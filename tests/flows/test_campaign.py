@@ -27,8 +27,6 @@ from traces.step import JOURNAL_FILE, Trace
 sys.path.insert(0, str(Path(__file__).parent))
 from small import form, records, small_study, spawn, write_study
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def test_a_campaign_ends_with_a_verdict_on_frozen_predictions(finished: Path) -> None:
     state, trace = read_state(finished)

@@ -52,8 +52,6 @@ from traces.step import JOURNAL_FILE, Trace
 sys.path.insert(0, str(Path(__file__).parent))
 from small import form, small_study, spawn, write_study
 
-ROOT = Path(__file__).resolve().parents[2]
-
 QUICK = {"theories__candidates": 0, "theories__successors": 0, "theories__induction": False}
 SHORT = {
     "design__trials": 8,

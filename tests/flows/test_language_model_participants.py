@@ -49,7 +49,6 @@ from answering import Speaker
 from participating import higher_sum, noted, page_of
 from small import form, records, small_study, spawn, write_study
 
-ROOT = Path(__file__).resolve().parents[2]
 LARGE = RehearsalSettings(context_tokens=32768)
 N_PEOPLE, N_TRIALS = 6, 4
 

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -617,26 +616,14 @@ def test_shortened_text_fits(text: str, width: int) -> None:
     assert len(shortened(text, width)) <= width
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(chromium), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize("run", ["eventful", "finished"])
 def test_a_browser_shows_it_without_errors_requests_or_sideways_scrolling(
-    browser: Any, run: str, width: int, scheme: str, tmp_path: Path, request: pytest.FixtureRequest
+    chrome: Any, run: str, width: int, scheme: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     path = write_report(request.getfixturevalue(run), tmp_path / "report.html")
-    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = chrome.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     said: list[str] = []
     asked: list[str] = []
     page.on("console", lambda message: said.append(message.text))

@@ -37,7 +37,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from answering import HIDDEN, Speaker, good, task_of
 from small import form, records, small_study, spawn, write_study
 
-ROOT = Path(__file__).resolve().parents[2]
 LARGE = RehearsalSettings(context_tokens=32768)
 TOOLS = ["score", "compare_predictions", "simulate"]
 Call = tuple[str, dict[str, Any]]

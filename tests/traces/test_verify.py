@@ -1,15 +1,16 @@
 import itertools
 import shutil
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import pytest
+from forging import rehashed, tampering
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traces.errors import ChainBrokenError, JournalError
 from traces.head import HEADS_FILE, write_head
-from traces.journal import Journal, hash_of, record_digest_of, step_key
+from traces.journal import Journal, step_key
 from traces.record import Tombstone
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from traces.stores.store import Row
@@ -22,18 +23,6 @@ serial = itertools.count()
 @pytest.fixture
 def folder(filled):
     return filled("run", 5)  # 11 events
-
-
-@contextmanager
-def tampering(folder):
-    """The database without its triggers, which are put back at the end, as a careful forger would."""
-    with closing(sqlite3.connect(folder / JOURNAL_FILE, isolation_level=None)) as database:
-        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            database.execute(f"DROP TRIGGER {name}")
-        yield database
-        for _, sql in triggers:
-            database.execute(sql)
 
 
 def failed(folder, types):
@@ -171,8 +160,7 @@ def rewrite(folder, seq, **changes):
         for row in rows:
             if row.seq == seq:
                 row = row._replace(**changes)
-            row = row._replace(previous_hash=previous_hash, record_digest=record_digest_of(row))
-            row = row._replace(hash=hash_of(row))
+            row = rehashed(row, previous_hash)
             previous_hash = row.hash
             database.execute("DELETE FROM event WHERE seq = ?", (row.seq,))
             database.execute(f"INSERT INTO event VALUES ({','.join('?' * len(row))})", row)

@@ -51,18 +51,6 @@ FAINT = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def chrome(chromium: Path) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(chromium), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def opened(chrome: Any) -> Iterator[Callable[..., Any]]:
     """Opens windows; the test fails if a page complains or asks for anything outside."""

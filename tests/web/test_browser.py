@@ -26,18 +26,6 @@ TOO_WIDE = """document.documentElement.scrollWidth > innerWidth
 LOWEST_BUTTON = "Math.min(...[...document.querySelectorAll('.options button')].map(item => item.offsetHeight))"
 
 
-@pytest.fixture(scope="module")
-def chrome(chromium: Path) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(chromium), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def browser(chrome: Any) -> Iterator[Any]:
     """A participant's browser, desktop size; the test fails if a page complains."""

@@ -449,10 +449,9 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
     return own.joined(remembered_leads(answers)).joined(kept_leads(answers, of))
 
 
+SPOKE = "(response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0])"
 REMEMBERED = (
-    Memory(
-        "sided", "(response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0])", "0.0 * x[:, 0][None]"
-    ),
+    Memory("sided", SPOKE, "0.0 * x[:, 0][None]"),
     Memory("taken", "(response[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
     Memory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
 )
@@ -461,13 +460,12 @@ the other one's."""
 TALLIES = tuple(
     Memory(
         name,
-        f'state["{name}"] + ((response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0]) {sign} 0)',
+        f'state["{name}"] + ({SPOKE} {sign} 0)',
         "0.0 * x[:, 0][None]",
     )
     for name, sign in (("heeded", ">"), ("overruled", "<"))
 )
 """Likewise, how often it has spoken for the product chosen, or against it."""
-SPOKE = "(response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0])"
 MARKS = (
     Memory("verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', "0.0 * x[:, 0][None]"),
     *(
@@ -785,37 +783,38 @@ def _before(answers: Answers) -> Array:
 
 
 def _balance(answers: Answers) -> Array:
-    return _along(answers, lambda balance, chosen, last: balance + chosen)
+    chosen = _chosen(answers)
+    return _along(answers, lambda balance, before: balance + chosen[before])
 
 
 def _habit(answers: Answers) -> Array:
-    return _along(answers, lambda habit, chosen, last: FADING * habit + (1 - FADING) * chosen)
+    chosen = _chosen(answers)
+    return _along(answers, lambda habit, before: FADING * habit + (1 - FADING) * chosen[before])
 
 
 def _run(answers: Answers) -> Array:
-    return _along(answers, lambda run, chosen, last: np.where(last == chosen, run + 1, 1.0))
+    same = _last(answers) == _chosen(answers)
+    return _along(answers, lambda run, before: np.where(same[before], run + 1, 1.0))
 
 
 def _sums(answers: Answers, lead: Array, size: Array, sign: int) -> Array:
     """What the differences add up to since the side ``sign * lead`` was last chosen, before each row."""
-    ended = sign * lead[answers.trial] * (2 * answers.response - 1) > 0
-    size = size[answers.trial]
+    ended, size = sign * lead[answers.trial] * _chosen(answers) > 0, size[answers.trial]
+    return _along(answers, lambda total, before: np.where(ended[before], 0.0, total + size[before]))
+
+
+def _chosen(answers: Answers) -> Array:
+    """1 for the second option, -1 for the first."""
+    return 2.0 * answers.response - 1
+
+
+def _along(answers: Answers, renew: Callable[[Array, NDArray[np.intp]], Array]) -> Array:
+    """A number carried from row to row of a person, 0 at first: ``renew(number, rows)`` as it was before these rows."""
     found = np.zeros(len(answers.trial))
     for place in range(1, int(answers.number.max()) + 1):
         rows = np.flatnonzero(answers.number == place)
         before = answers.previous[rows]
-        found[rows] = np.where(ended[before], 0.0, found[before] + size[before])
-    return found
-
-
-def _along(answers: Answers, renew: Callable[[Array, Array, Array], Array]) -> Array:
-    """A number carried from row to row of a person, before each row: ``renew(number, chosen, last)``, 0 at first."""
-    found = np.zeros(len(answers.trial))
-    chosen, last = 2.0 * answers.response - 1, _last(answers)
-    for place in range(1, int(answers.number.max()) + 1):
-        rows = np.flatnonzero(answers.number == place)
-        before = answers.previous[rows]
-        found[rows] = renew(found[before], chosen[before], last[before])
+        found[rows] = renew(found[before], before)
     return found
 
 

@@ -12,11 +12,11 @@ STORES: Final[dict[str, type[Store]]] = {"sqlite": SqliteStore, "postgres": Post
 file holds its address. In both a commit is on disk when `append` returns."""
 
 ADDRESS_SUFFIX: Final = ".url"
-"""Of a file that holds the address of a journal instead of the journal."""
+"""Of a file that holds the address of a journal, or of artifacts, instead of these."""
 
 
 def located(path: Path) -> Path:
-    """The file that stands for a journal: ``path``, or the file beside it that holds an address, where there is one."""
+    """What stands for a journal or for artifacts: ``path``, or the file beside it that holds an address, if any."""
     address = path.with_suffix(ADDRESS_SUFFIX)
     return address if address.is_file() else path
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from traces.errors import ChainBrokenError, JournalError, LockedError, NewerFormatError, ReadOnlyError
-from traces.stores.sqlite import FORMAT
+from traces.errors import ChainBrokenError, JournalError, LockedError, ReadOnlyError
+from traces.stores.sqlite import FORMAT, check_format
 from traces.stores.store import Row
 
 if TYPE_CHECKING:
@@ -177,14 +177,7 @@ class PostgresStore:
             with store._errors("opening"):
                 store._connection = store._connect()
                 store._find()
-                found = store.meta().get("format", "")
-                if not found.isascii() or not found.isdecimal():
-                    raise JournalError(f"{store.address} does not say which format it has; restore it from a copy.")
-                if int(found) > FORMAT:
-                    raise NewerFormatError(
-                        f"{store.address} has format {found}, and this version of Lakatos reads up to {FORMAT}. "
-                        "Install a newer one."
-                    )
+                check_format(store.meta(), store.address)
                 if not read_only:
                     store._lock()
                     store._writes = True

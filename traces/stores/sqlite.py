@@ -67,6 +67,26 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def check_format(meta: Mapping[str, str], place: object) -> None:
+    """Raise where a journal's description names no format, or one of a newer version.
+
+    Args:
+        meta: As given to `create`, and the format.
+        place: Where the journal is, for the message.
+
+    Raises:
+        NewerFormatError: It was written by a newer version.
+        JournalError: It does not say which format it has.
+    """
+    found = meta.get("format", "")
+    if not found.isascii() or not found.isdecimal():
+        raise JournalError(f"{place} does not say which format it has; restore it from a copy.")
+    if int(found) > FORMAT:
+        raise NewerFormatError(
+            f"{place} has format {found}, and this version of Lakatos reads up to {FORMAT}. Install a newer one."
+        )
+
+
 class WriterLock:
     """An advisory lock of the operating system, which ends with the process that holds it."""
 
@@ -172,14 +192,7 @@ class SqliteStore:
                 f"{self.path} holds no journal: its creation was cut short, or it is another file. "
                 "If it is empty, delete it and start again."
             )
-        found = self.meta().get("format", "")
-        if not found.isascii() or not found.isdecimal():
-            raise JournalError(f"{self.path} does not say which format it has; restore it from a copy.")
-        if int(found) > FORMAT:
-            raise NewerFormatError(
-                f"{self.path} has format {found}, and this version of Lakatos reads up to {FORMAT}. "
-                "Install a newer one."
-            )
+        check_format(self.meta(), self.path)
 
     def meta(self) -> dict[str, str]:
         """What was given to `create`, and the format."""
