@@ -1,5 +1,6 @@
 """Rules of elementary terms: what they are made of, how they are found, and the theories written from them."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -31,7 +32,7 @@ from theories.induction.terms import (
     roundest,
     signs,
 )
-from theories.induction.tree import Const, Follow, Split, TreeSearch, log_likelihood, predict
+from theories.induction.tree import Const, Follow, Split, TreeSearch, log_likelihood, predict, size_of
 from theories.sequence import follow
 from theories.theory import TheoryProgram
 
@@ -390,7 +391,28 @@ class TestTree:
         answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.2)])
         search = TreeSearch(signs(leads(answers)), gates(answers), answers.counts)
         for grown in search.grow().values():
-            assert search.score(grown.node, np.ones(len(search.b), dtype=bool)) == pytest.approx(grown.score, abs=1e-2)
+            fitted = search.fitted(grown.node, np.ones(len(search.b), dtype=bool))
+            assert fitted.score == pytest.approx(grown.score, abs=1e-2)
+            assert (fitted.size, size_of(fitted.node)) == (grown.size, grown.size)
+
+    def test_a_tree_with_the_wrong_gate_and_the_wrong_lead_is_mended(self):
+        rng = np.random.default_rng(4)
+        lead, gate = (
+            rng.choice([-1, 0, 1], (12, 400)).astype(np.float32),
+            rng.integers(0, 2, (9, 400)).astype(np.float32),
+        )
+        truth = Split(3, Split(5, Follow(1, 0.95, Const(0.5)), Follow(2, 0.95, Const(0.5))), Follow(4, 0.9, Const(0.5)))
+        n_b = rng.binomial(25, predict(truth, lead, gate))
+        items = [Term(str(k), "", 1.0) for k in range(12)]
+        search = TreeSearch(Terms((*items,), lead), Terms((*items[:9],), gate), np.stack([25 - n_b, n_b], axis=1))
+        everywhere = np.ones(400, dtype=bool)
+        right = search.fitted(truth, everywhere)
+        for wrong in (replace(truth, gate=7), replace(truth, no=Follow(9, 0.9, Const(0.5)))):
+            start = search.fitted(wrong, everywhere)
+            mended = search._mended(start, everywhere, 7)
+            assert start.score < right.score - 100
+            assert mended.node == right.node
+            assert mended.score == right.score
 
     def test_prediction_goes_down_the_chain(self):
         node = Split(0, Const(0.9), Follow(0, 0.8, Follow(1, 0.0, Const(0.5))))

@@ -3,20 +3,24 @@
 A leaf that follows a lead says what is done where the lead is 0 by a further tree, so that lexicographic rules are
 chains. Trees are compared by log likelihood less the price of their terms in nats (a two-part code: Rissanen, 1978).
 The best division at the root is found exactly, over all gates and all pairs of leads at once, by matrix products;
-deeper trees by a beam.
+deeper trees by a beam. The best of each size are then mended from within: with the rest of a tree held fixed, the best
+gate or lead for one place in it is again found by one matrix product.
 
 References:
     Rissanen (1978), Automatica 14(5), 465-471; Martignon, Katsikopoulos & Woike (2008), Journal of Mathematical
-    Psychology 52(6), 352-361 (fast-and-frugal trees).
+    Psychology 52(6), 352-361 (fast-and-frugal trees); Carreira-Perpinan & Tavallali (2018), Advances in Neural
+    Information Processing Systems 31, 1211-1221 (alternating optimisation of trees).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from theories.induction.terms import Terms
 
@@ -24,10 +28,13 @@ Array = NDArray[np.float64]
 MOST_SIZE = 7
 N_ALTERNATIVES = 3
 N_CHAINED = 30
+N_EXCHANGED = 6
+"""Gates or leads tried for each place of a tree."""
 SIDE_PRICE = 3.0
 """Nats that a constant preference for one side costs: people rarely care where a product is shown."""
 LOG_2 = float(np.log(2))
 TINY = 1e-12
+LEAST_GAIN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -143,7 +150,47 @@ class TreeSearch:
                 for larger in self._extensions(grown, mask):
                     if size < larger.size <= most:
                         beams[larger.size] = self._better(beams[larger.size], larger)
+        for grown in [beam[0] for size, beam in beams.items() if size and beam]:
+            mended = self._mended(grown, mask, most)
+            beams[mended.size] = self._better(beams[mended.size], mended)
         return {size: beam[0] for size, beam in beams.items() if beam}
+
+    def _mended(self, grown: Grown, mask: NDArray[np.bool_], most: int) -> Grown:
+        """A tree with one part after another exchanged, left out or grown anew, as long as that gains."""
+        best = grown
+        while True:
+            others = [self.fitted(node, mask) for node in self._exchanges(best.node, mask) if size_of(node) <= most]
+            better = max(others, key=lambda item: item.score, default=best)
+            if better.score <= best.score + LEAST_GAIN:
+                return best
+            best = better
+
+    def _exchanges(self, node: Node, mask: NDArray[np.bool_]) -> Iterator[Node]:
+        """Other trees for the cells in ``mask``: each differs from ``node`` in one place."""
+        if not mask.any():
+            return
+        yield from (other.node for other in self.solutions(mask))
+        if isinstance(node, Split):
+            yield from (node.yes, node.no)
+            gain = (self._explained(node.yes) - self._explained(node.no)) * mask
+            divided = self.gates @ gain.astype(np.float32) - self.gate_prices
+            yield from (replace(node, gate=gate) for gate in _largest(divided))
+            open_ = self.gates[node.gate] > 0
+            yield from (replace(node, yes=yes) for yes in self._exchanges(node.yes, mask & open_))
+            yield from (replace(node, no=no) for no in self._exchanges(node.no, mask & ~open_))
+        elif isinstance(node, Follow):
+            tie = (self._explained(node.tie) * mask).astype(np.float32)
+            difference, with_b, with_a = (part[0] for part in self._followed(mask.astype(np.float32)[None])[:3])
+            agree = 0.5 * (with_b + with_a + difference).astype(np.float64)
+            followed = log_likelihood(agree, with_b + with_a - agree) - self.discriminates @ tie - self.lead_prices
+            yield from (replace(node, lead=lead) for lead in _largest(followed))
+            ties = mask & (self.signs[node.lead] == 0)
+            yield from (replace(node, tie=other) for other in self._exchanges(node.tie, ties))
+
+    def _explained(self, node: Node) -> Array:
+        """``(n_cells,)`` log likelihood of each cell's answers under a tree as it was fitted."""
+        p = predict(node, self.signs, self.gates)
+        return np.asarray(xlogy(self.b, p) + xlogy(self.a, 1 - p))
 
     def solutions(self, mask: NDArray[np.bool_]) -> list[Grown]:
         """Small trees for the cells in ``mask``: constant, one lead, a chain of two, a gate with two leaves."""
@@ -267,7 +314,7 @@ class TreeSearch:
                 for new, gain in regions(node.no, inside & ~open_):
                     yield replace(node, no=new), gain
                 return
-            old = self.score(node, inside)
+            old = self.fitted(node, inside).score
             for other in self.solutions(inside):
                 if other.size > size_of(node) and other.score > old:
                     yield other.node, other.score - old
@@ -278,25 +325,29 @@ class TreeSearch:
         for node, gain in regions(grown.node, mask):
             yield Grown(node, grown.score + gain, size_of(node))
 
-    def score(self, node: Node, mask: NDArray[np.bool_]) -> float:
-        """Log likelihood less prices of a tree within ``mask``."""
+    def fitted(self, node: Node, mask: NDArray[np.bool_]) -> Grown:
+        """A tree with the probabilities of its leaves fitted to the cells in ``mask``."""
         if isinstance(node, Const):
-            return self._constant(float(self.b[mask].sum()), float(self.a[mask].sum())).score
+            return self._constant(float(self.b[mask].sum()), float(self.a[mask].sum()))
         if isinstance(node, Split):
             open_ = self.gates[node.gate] > 0
-            return (
-                self.score(node.yes, mask & open_)
-                + self.score(node.no, mask & ~open_)
-                - float(self.gate_prices[node.gate])
-            )
+            yes, no = self.fitted(node.yes, mask & open_), self.fitted(node.no, mask & ~open_)
+            score = yes.score + no.score - float(self.gate_prices[node.gate])
+            return Grown(replace(node, yes=yes.node, no=no.node), score, 1 + yes.size + no.size)
         ties = mask & (self.signs[node.lead] == 0)
         alone = self._constant(float(self.b[ties].sum()), float(self.a[ties].sum())).score
-        return self._follow(node.lead, mask).score - alone + self.score(node.tie, ties)
+        first, tie = self._follow(node.lead, mask), self.fitted(node.tie, ties)
+        assert isinstance(first.node, Follow)
+        return Grown(replace(first.node, tie=tie.node), first.score - alone + tie.score, 1 + tie.size)
 
     def _better(self, beam: list[Grown], new: Grown) -> list[Grown]:
         if any(item.node == new.node for item in beam):
             return beam
         return sorted([*beam, new], key=lambda item: -item.score)[: self.beam]
+
+
+def _largest(worth: NDArray[np.floating[Any]]) -> list[int]:
+    return [int(place) for place in np.argsort(-worth, kind="stable")[:N_EXCHANGED]]
 
 
 def log_likelihood(first: Array, second: Array) -> Array:
