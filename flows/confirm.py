@@ -14,7 +14,7 @@ from experiments.power import power_of_people, recovery_power
 from experiments.record import DesignChosen, PairPower
 from experiments.task import Design, Offer, Stimuli, identities
 from flows.collect import Asked, Waiting, collect, recruit, standing
-from flows.design import DESIGN_DRAWS, DISTINCT, distance, learned_weights
+from flows.design import DESIGN_DRAWS, differing, learned_weights
 from flows.engine import task
 from flows.preregister import CONFIRMATION, preregister
 from flows.record import ConfirmationFinished
@@ -56,7 +56,8 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | Waiting | None:
 def winner_and_rivals(run: Run) -> tuple[Digest, list[Digest]]:
     """The leader, and the best theories that differ from it in what they predict; the second best if none does."""
     ranked = [line.theory for line in run.state.board().standings]
-    others = [name for name in ranked[1:] if distance(run, ranked[0], name) >= DISTINCT]
+    differ = differing(run)
+    others = [name for name in ranked[1:] if differ(ranked[0], name)]
     return ranked[0], (others or ranked[1:2])[: run.config.theories.rivals]
 
 

@@ -39,7 +39,9 @@ SAMPLE = 25
 """Participants of a simulated sample, where the study does not say how many it asks."""
 
 
-async def decide_on(run: Run, verdict: Recorded[Verdict], advantage: Estimate) -> Recorded[CandidateDecided]:
+async def decide_on(
+    run: Run, verdict: Recorded[Verdict], advantage: Estimate, *, has_place: bool = False
+) -> Recorded[CandidateDecided]:
     """Hear critics about a candidate until it is clear whether to ask people, and say why.
 
     What costs nothing is always heard. A critic that costs something is asked about every candidate until its answers
@@ -50,6 +52,7 @@ async def decide_on(run: Run, verdict: Recorded[Verdict], advantage: Estimate) -
         run: The campaign.
         verdict: Of the panel.
         advantage: Of the candidate over the incumbent, on all answers so far.
+        has_place: Whether the next experiment compares it with the incumbent in any case; see `judges.decision.decide`.
     """
     critics = critics_of(run)
     answers = {name: grade(opinion, PROBABILITIES) for name, opinion in verdict.record.opinions.items()}
@@ -61,10 +64,10 @@ async def decide_on(run: Run, verdict: Recorded[Verdict], advantage: Estimate) -
     settled = sum(item.favoured is not None and RECOVERY in item.answers for item in past)
     if settled < FEWEST:
         cited.append(await _recover(run, verdict.record, answers))
-    decided = await _decide(run, verdict.record, payoffs, critics, answers, past, [*cited, *sources], first=True)
+    decided = await _decide(run, verdict.record, payoffs, critics, answers, past, [*cited, *sources], has_place)
     if decided.record.action == ASK + RECOVERY:
         cited += [decided.digest, await _recover(run, verdict.record, answers)]
-        decided = await _decide(run, verdict.record, payoffs, critics, answers, past, [*cited, *sources], first=False)
+        decided = await _decide(run, verdict.record, payoffs, critics, answers, past, [*cited, *sources])
     return decided
 
 
@@ -123,15 +126,15 @@ async def _decide(
     answers: dict[str, int],
     past: Sequence[Heard],
     inputs: Sequence[Digest],
-    *,
-    first: bool,
+    has_place: bool | None = None,
 ) -> Recorded[CandidateDecided]:
+    """``has_place`` is None where this is not the first decision about the candidate."""
     heard = dict(answers)
 
     def work(context: StepContext) -> CandidateDecided:
         learned = learn(past, critics, run.config.domain)
         seen = tuple(heard.get(critic.name) for critic in critics)
-        decision = decide(payoffs, learned, seen, context.rng, first=first)
+        decision = decide(payoffs, learned, seen, context.rng, first=has_place is not None, has_place=bool(has_place))
         return CandidateDecided(
             verdict=inputs[0],
             candidate=verdict.candidate,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -39,6 +40,7 @@ from experiments.task import Design, Offer, Stimuli, identities, with_random_sid
 from experiments.variation import HasMoves
 from flows.engine import task
 from flows.run import Run
+from theories.errors import TheoryError
 from theories.record import Units
 from theories.score import is_tie, learn_population
 from theories.theory import Theory
@@ -56,6 +58,8 @@ FINALISTS = 4
 """Schedules that are left after a first look."""
 DISTINCT = 0.02
 """Root mean square distance of choice proportions at which two theories count as different rivals."""
+ELSEWHERE = 400
+"""Trials of the space on which theories that predict the same so far may differ."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,9 @@ def leading_rivals(run: Run) -> list[Digest]:
         return list(run.state.pool)[:most]
     ranked = [line.theory for line in board.standings]
     chosen: list[Digest] = []
+    differ = differing(run)
     for name in ranked:
-        if all(distance(run, name, other) >= DISTINCT for other in chosen):
+        if all(differ(name, other) for other in chosen):
             chosen.append(name)
         if len(chosen) == most:
             break
@@ -105,6 +110,31 @@ def leading_rivals(run: Run) -> list[Digest]:
     if len(chosen) < 2:
         chosen += [name for name in ranked if name not in chosen][:1]
     return chosen
+
+
+def differing(run: Run) -> Callable[[Digest, Digest], bool]:
+    """Tells whether two theories predict differently, on the trials so far or on others of the space.
+
+    Rules that explain all answers equally well and part where nobody was asked yet are what an experiment is for.
+    """
+    sample = sample_of_space(run, np.random.default_rng(run.config.seed), ELSEWHERE)
+
+    @cache
+    def elsewhere(name: Digest) -> Array | None:
+        if run.domain.sequential or run.theory(name).learns:
+            return None
+        try:
+            return run.laboratory.proportions(run.theory(name), sample, DESIGN_DRAWS)
+        except TheoryError:
+            return None
+
+    def differ(first: Digest, second: Digest) -> bool:
+        if distance(run, first, second) >= DISTINCT:
+            return True
+        own, other = elsewhere(first), elsewhere(second)
+        return own is not None and other is not None and float(np.sqrt(np.mean((own - other) ** 2))) >= DISTINCT
+
+    return differ
 
 
 def distance(run: Run, first: Digest, second: Digest) -> float:

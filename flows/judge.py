@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flows.decide import decide_on
 from flows.design import DISTINCT, distance, sample_of_space
@@ -15,7 +15,7 @@ from flows.score import score
 from judges.decision import VERIFY
 from judges.epoch import rank
 from judges.judge import Verdict
-from theories.record import SearchFinished, TheoryAdmitted, TheoryCompared
+from theories.record import SearchFinished, Submitted, TheoryAdmitted, TheoryCompared
 from theories.score import Estimate, is_tie, paired_difference
 from theories.theory import TheoryProgram
 from traces.digest import Digest
@@ -53,15 +53,28 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     await read_pairs(run, cycle, shown, rubric_of(run))
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
+    advantages = {name: _advantage(run, name, incumbent) for name in by_digest}
+    placed = _placed(run, found.record.submissions, advantages)
     for verdict in rank(item.record for item in verdicts):
         name = verdict.candidate
-        decided = await decide_on(run, by_digest[name], _advantage(run, name, incumbent))
+        decided = await decide_on(run, by_digest[name], advantages[name], has_place=name in placed)
         if decided.record.action != VERIFY:
             run.progress.note(f"{run.state.name(name)}: {decided.record.text}")
             continue
         reason = f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}"
         await _admit(run, cycle, name, reason, lasting(run, name, cycle, [decided.digest]))
     return verdicts
+
+
+def _placed(run: Run, submissions: Sequence[Submitted], advantages: Mapping[Digest, Estimate]) -> list[Digest]:
+    """Candidates that are asked about at no cost: an experiment compares several with the leader in any case.
+
+    They are those with the best criterion, which counts left-out answers or the price of what was fitted, among those
+    that the answers so far do not speak against.
+    """
+    open_ = [name for name, ahead in advantages.items() if ahead.value > 0 or is_tie(ahead)]
+    criteria = {item.source: item.criterion for item in submissions}
+    return sorted(open_, key=lambda name: -criteria[name])[: run.config.theories.rivals - 1]
 
 
 async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequence[Digest]) -> None:

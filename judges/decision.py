@@ -340,9 +340,10 @@ def worth_of(
     return value(np.asarray(prior, float), np.asarray(believed_prior, float), truth.panel.nothing, steps)
 
 
-Rule = Literal["plan", "start", "threshold", "forced"]
+Rule = Literal["plan", "start", "threshold", "forced", "place"]
 """Best expected value; the same by what is believed of critics for want of past candidates, without refining; verified
-to keep on learning. Earlier versions of the laboratory took the best single threshold for want of past candidates."""
+to keep on learning; verified because the next experiment has a place for the candidate that costs nobody anything.
+Earlier versions of the laboratory took the best single threshold for want of past candidates."""
 
 
 @dataclass(frozen=True)
@@ -365,6 +366,7 @@ def decide(
     rng: np.random.Generator,
     *,
     first: bool = True,
+    has_place: bool = False,
     steps: int = STEPS,
     forced: float = FORCED,
     fewest: int = FEWEST,
@@ -381,6 +383,8 @@ def decide(
         rng: Draws whether the candidate is verified whatever the values say.
         first: Whether this is the first decision about the candidate; lots are drawn only then, or a candidate about
             which many critics are asked would be verified more often.
+        has_place: Whether the candidate is among those that the next experiment compares with the incumbent anyway, at
+            no further cost: it is verified whatever the values say.
         steps: Critics and refinements that may still come.
         forced: Share of candidates verified so.
         fewest: Past candidates below which a critic is not part of a plan.
@@ -398,7 +402,9 @@ def decide(
     if not np.isfinite(list(values.values())).all():
         raise DecisionError(f"the values of the actions are {values}; give finite gains and costs.")
     action = min(values, key=lambda name: (-values[name], problem.actions.index(name)))
-    if first and rng.random() < forced and action != VERIFY:
+    if has_place and action != VERIFY:
+        action, rule = VERIFY, "place"
+    elif first and rng.random() < forced and action != VERIFY:
         action, rule = VERIFY, "forced"
     weights = trusted.weights(prior, heard)
     belief, n_rows = float(weights[1] / weights.sum()), learned.n_lost + learned.n_won
@@ -423,6 +429,7 @@ def explain(action: str, values: Mapping[str, float], belief: float, rule: str, 
     reason = {
         "plan": "it is worth most",
         "start": f"{n_rows} past candidates are few, and by what is known of critics so far it is worth most",
+        "place": "the next experiment compares as many with the leader anyway, and few fit the answers better",
         "forced": "it was drawn by chance to be verified, so that critics go on being checked against people",
     }[rule]
     return f"{action}: {reason} (probability of winning {belief:.2f}, from {n_rows} past candidates; {table})."

@@ -37,6 +37,7 @@ from benchmarks.theories import (  # noqa: E402
     fourth_blind_rules,
     outside_rules,
     second_blind_rules,
+    sixth_blind_rules,
     third_blind_rules,
 )
 from benchmarks.theories.rule import BINARY, CARDINAL, Rule  # noqa: E402
@@ -190,6 +191,7 @@ ALL = {
     **third_blind_rules.THIRD_BLIND,
     **fourth_blind_rules.FOURTH_BLIND,
     **fifth_blind_rules.FIFTH_BLIND,
+    **sixth_blind_rules.SIXTH_BLIND,
 }
 SETS = {
     "unnamed": tuple(RULES),
@@ -200,6 +202,7 @@ SETS = {
     "third blind": tuple(third_blind_rules.THIRD_BLIND),
     "fourth blind": tuple(fourth_blind_rules.FOURTH_BLIND),
     "fifth blind": tuple(fifth_blind_rules.FIFTH_BLIND),
+    "sixth blind": tuple(sixth_blind_rules.SIXTH_BLIND),
 }
 
 

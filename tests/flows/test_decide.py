@@ -61,6 +61,19 @@ def test_only_what_is_worth_asking_people_about_enters_the_pool(finished: Path) 
     assert len(twins) < len(worth)
 
 
+def test_the_best_that_answers_do_not_speak_against_have_a_place_in_the_next_experiment(finished: Path) -> None:
+    state, trace = read_state(finished)
+    trace.close()
+    assert state.config is not None
+    most = state.config.theories.rivals - 1
+    for search in state.searches:
+        criteria = {item.source: item.criterion for item in search.record.submissions}
+        judged = [item.record for item in state.decided.values() if item.record.cycle == search.record.cycle]
+        judged.sort(key=lambda record: -criteria[record.candidate])
+        assert {record.action for record in judged[:most] if record.heard["fit"] > 0} <= {VERIFY}  # 0 is behind
+        assert sum(record.rule == "place" for record in judged) <= most
+
+
 def test_a_decision_comes_out_again_from_the_records_that_it_cites(finished: Path) -> None:
     state, trace = read_state(finished)
     with trace:
@@ -92,7 +105,7 @@ def test_a_decision_comes_out_again_from_the_records_that_it_cites(finished: Pat
             payoffs = replace(PAYOFFS, mends=record.mends, breaks=record.breaks)
             again = decide(payoffs, learned, seen, np.random.default_rng(0), forced=0)
             assert again.values == pytest.approx(record.values)
-            assert record.rule == "forced" or again.action == record.action
+            assert record.rule in ("forced", "place") or again.action == record.action
             n_past.append(len(past))
     assert max(n_past) > 0, "no decision rested on an earlier outcome"
 

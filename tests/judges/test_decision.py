@@ -268,6 +268,19 @@ def test_few_past_candidates_leave_the_decision_to_what_is_known_beforehand_and_
     assert "ask judge" not in decided.values
 
 
+def test_a_candidate_that_has_a_place_in_the_next_experiment_is_verified_whatever_the_values_say():
+    lost = [Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, False, digest_of(index)) for index in range(40)]
+    learned = learn(lost, [CRITIC], "risky")
+    alone = decide(EVEN, learned, (1,), np.random.default_rng(1), forced=0)
+    placed = decide(EVEN, learned, (1,), np.random.default_rng(1), forced=0, has_place=True)
+    assert alone.action == "quit"
+    assert (placed.action, placed.rule) == ("verify", "place")
+    assert (placed.values, placed.belief) == (alone.values, alone.belief)
+    assert placed.sentence.startswith("verify: the next experiment compares as many with the leader anyway")
+    won = [Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, True, digest_of(index)) for index in range(40)]
+    assert decide(PAYOFFS, learn(won, [CRITIC], "risky"), (1,), np.random.default_rng(1), has_place=True).rule == "plan"
+
+
 def test_the_sentence_names_the_action_its_reason_and_every_value():
     rng = np.random.default_rng(2)
     decided = decide(EVEN, learn(past(100, rng), [CRITIC], "risky"), (1,), rng, forced=0)

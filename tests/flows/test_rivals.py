@@ -1,0 +1,57 @@
+"""Which theories an experiment is made for."""
+
+import sys
+from pathlib import Path
+
+from flows.confirm import winner_and_rivals
+from flows.design import DISTINCT, differing, distance, leading_rivals
+from flows.run import open_run, read_state
+from flows.start import run_study
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small import small_study
+
+SUM = '''"""Sum: people add up the ratings."""
+PARAMETERS = {}
+
+
+def choose(parameters, trials, xp):
+    r = trials["ratings"]
+    lead = xp.sign((r[:, 1] - r[:, 0]).sum(axis=-1))
+    return (0.5 + 0.45 * lead)[None]
+'''
+BUT = SUM.replace(
+    "Sum: people add up the ratings", "But: people add up the ratings, unless the best expert praises both"
+)
+BUT = BUT.replace("    return", "    lead = xp.where(r[:, :, 0].min(axis=-1) == 2, -lead, lead)\n    return")
+
+
+def test_theories_that_part_only_where_nobody_was_asked_are_rivals(tmp_path: Path) -> None:
+    study = small_study(
+        theories={
+            "seeds": ["take_the_best", "tallying"],
+            "programs": [SUM, BUT],
+            "candidates": 0,
+            "successors": 0,
+            "draws": 64,
+            "rivals": 3,
+            "induction": False,
+        },
+        participants={"source": "simulated", "program": SUM.replace("Sum:", "Hidden:")},
+        design={"trials": 4, "participants": 20, "candidates": 60, "random_share": 1.0, "refused": "cover"},
+        stop={"cycles": 1, "least_cycles": 1},
+    )
+    run_study(study, tmp_path / "run", n_workers=1)
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    with open_run(tmp_path / "run", n_workers=1) as run:
+        run.state = state
+        names = {run.state.name(name): name for name in run.state.pool}
+        first, second = names["Sum"], names["But"]
+        assert distance(run, first, second) < DISTINCT  # none of the four trials is such
+        differ = differing(run)
+        assert differ(first, second)
+        assert not differ(first, first)
+        assert {first, second} < set(leading_rivals(run))
+        leader, others = winner_and_rivals(run)
+        assert {leader, others[0]} == {first, second}
