@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
@@ -125,7 +126,7 @@ def cell(domain: str, rule: str, share: float, seed: int) -> dict[str, Any]:
 
 def table(cells: list[dict[str, Any]]) -> str:
     """Mean experiments and last errors by domain and share, and paired differences from no random trials."""
-    lines = ["domain           random   experiments until recovery   recovered   last error   fewer than without"]
+    lines = ["domain           random   experiments until recovery   recovered   last error        fewer than without"]
     for domain in (*dict.fromkeys(item["domain"] for item in cells), "all"):
         for share in sorted({item["random_share"] for item in cells}):
             own = [item for item in cells if item["random_share"] == share and domain in ("all", item["domain"])]
@@ -136,13 +137,17 @@ def table(cells: list[dict[str, Any]]) -> str:
             without = {(item["rule"], item["seed"]): item["experiments"] for item in cells if not item["random_share"]}
             pairs = [(item["rule"], item["seed"]) for item in own]
             ahead = np.array([without[pair] - n for pair, n in zip(pairs, needed, strict=True) if pair in without])
-            error = ahead.std(ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else float("nan")
-            paired = f"{ahead.mean():+.2f} ± {error:.2f}" if len(ahead) and share else ""
+            paired = f"{ahead.mean():+.2f} ± {_error(ahead):.2f}" if len(ahead) and share else ""
             lines.append(
-                f"{domain:16s} {share:6.0%}   {needed.mean():10.2f} (n={len(own):2d})            "
-                f"{np.mean(needed <= N_EXPERIMENTS):9.0%}   {last.mean():10.4f}   {paired}"
+                f"{domain:16s} {share:6.0%}   {needed.mean():5.2f} ± {_error(needed):.2f} (n={len(own):2d})          "
+                f"{np.mean(needed <= N_EXPERIMENTS):9.0%}   {last.mean():.4f} ± {_error(last):.4f}   {paired}"
             )
     return "\n".join(lines)
+
+
+def _error(values: NDArray[np.float64]) -> float:
+    """Standard error of a mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def main() -> None:
