@@ -113,15 +113,16 @@ def leading_rivals(run: Run) -> list[Digest]:
 
 
 def differing(run: Run) -> Callable[[Digest, Digest], bool]:
-    """Tells whether two theories predict differently, on the trials so far or on others of the space.
+    """Tells whether two theories predict differently, on the trials so far or on others that may be asked.
 
     Rules that explain all answers equally well and part where nobody was asked yet are what an experiment is for.
     """
-    sample = sample_of_space(run, np.random.default_rng(run.config.seed), ELSEWHERE)
+    drawn = sample_of_space(run, np.random.default_rng(run.config.seed), ELSEWHERE)
+    sample = drawn.take(np.flatnonzero(~are_forbidden(run.domain, drawn, run.config.design.forbidden)))
 
     @cache
     def elsewhere(name: Digest) -> Array | None:
-        if run.domain.sequential or run.theory(name).learns:
+        if run.domain.sequential or run.theory(name).learns or not len(sample):
             return None
         try:
             return run.laboratory.proportions(run.theory(name), sample, DESIGN_DRAWS)
