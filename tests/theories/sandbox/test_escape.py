@@ -638,7 +638,9 @@ def test_attempt_that_needs_nothing_succeeds(sandbox, world):
 )  # fmt: skip
 def test_misbehaving_process_is_ended_with_its_own_error(sandbox, honest, world, text, error, match):
     start = time.monotonic()
-    result = outcome(sandbox, hostile(world, text), wall_seconds=0.6, memory_bytes=512 * 2**20)
+    # The limit is short where it is what ends the process, and out of the way on a busy machine where it is not.
+    wall_seconds = 0.6 if error is TheoryTimeoutError else 5.0
+    result = outcome(sandbox, hostile(world, text), wall_seconds=wall_seconds, memory_bytes=512 * 2**20)
     assert isinstance(result, error)
     assert match in str(result)
     assert time.monotonic() - start < 10
