@@ -22,6 +22,12 @@ def mean_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float,
     return mean, mean - half, mean + half
 
 
+def standard_error(values: Sequence[float] | NDArray[np.float64]) -> float:
+    """Of a mean; not a number where there is a single value."""
+    array = np.asarray(values, dtype=np.float64)
+    return float(array.std(ddof=1) / np.sqrt(len(array))) if len(array) > 1 else float("nan")
+
+
 def complete(
     out: Path,
     cell: Callable[..., dict[str, Any]],

@@ -26,9 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
 from experiments.domains import DOMAINS  # noqa: E402
@@ -137,17 +136,13 @@ def table(cells: list[dict[str, Any]]) -> str:
             without = {(item["rule"], item["seed"]): item["experiments"] for item in cells if not item["random_share"]}
             pairs = [(item["rule"], item["seed"]) for item in own]
             ahead = np.array([without[pair] - n for pair, n in zip(pairs, needed, strict=True) if pair in without])
-            paired = f"{ahead.mean():+.2f} ± {_error(ahead):.2f}" if len(ahead) and share else ""
+            paired = f"{ahead.mean():+.2f} ± {standard_error(ahead):.2f}" if len(ahead) and share else ""
             lines.append(
-                f"{domain:16s} {share:6.0%}   {needed.mean():5.2f} ± {_error(needed):.2f} (n={len(own):2d})          "
-                f"{np.mean(needed <= N_EXPERIMENTS):9.0%}   {last.mean():.4f} ± {_error(last):.4f}   {paired}"
+                f"{domain:16s} {share:6.0%}   {needed.mean():5.2f} ± {standard_error(needed):.2f} "
+                f"(n={len(own):2d})          "
+                f"{np.mean(needed <= N_EXPERIMENTS):9.0%}   {last.mean():.4f} ± {standard_error(last):.4f}   {paired}"
             )
     return "\n".join(lines)
-
-
-def _error(values: NDArray[np.float64]) -> float:
-    """Standard error of a mean."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def main() -> None:

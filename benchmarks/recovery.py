@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from flows.config import CampaignConfig, load_study  # noqa: E402
 from flows.run import read_state  # noqa: E402
@@ -84,7 +84,7 @@ def table(cells: list[dict[str, object]]) -> str:
                 continue
             errors = np.array([c["corrected"] for c in found], dtype=float)
             plain = np.mean([c["uncorrected"] for c in found])
-            spread = errors.std(ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else float("nan")
+            spread = standard_error(errors)
             reference = f"{AUTOCOG[noise]:.4f}   {AUTOCOG[noise] / 2:.4f}" if rule == "all" else ""
             lines.append(
                 f"{noise:4.0%}   {rule:18s} {errors.mean():.5f} ± {spread:.5f} (n={len(errors):2d})  "

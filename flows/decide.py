@@ -64,10 +64,12 @@ async def decide_on(
     settled = sum(item.favoured is not None and RECOVERY in item.answers for item in past)
     if settled < FEWEST:
         cited.append(await _recover(run, verdict.record, answers))
-    decided = await _decide(run, verdict.record, payoffs, critics, answers, past, [*cited, *sources], has_place)
+    decided = await _decide(
+        run, verdict.record, payoffs, critics, answers, past, [*cited, *sources], has_place=has_place
+    )
     if decided.record.action == ASK + RECOVERY:
         cited += [decided.digest, await _recover(run, verdict.record, answers)]
-        decided = await _decide(run, verdict.record, payoffs, critics, answers, past, [*cited, *sources])
+        decided = await _decide(run, verdict.record, payoffs, critics, answers, past, [*cited, *sources], first=False)
     return decided
 
 
@@ -126,15 +128,16 @@ async def _decide(
     answers: dict[str, int],
     past: Sequence[Heard],
     inputs: Sequence[Digest],
-    has_place: bool | None = None,
+    *,
+    first: bool = True,
+    has_place: bool = False,
 ) -> Recorded[CandidateDecided]:
-    """``has_place`` is None where this is not the first decision about the candidate."""
     heard = dict(answers)
 
     def work(context: StepContext) -> CandidateDecided:
         learned = learn(past, critics, run.config.domain)
         seen = tuple(heard.get(critic.name) for critic in critics)
-        decision = decide(payoffs, learned, seen, context.rng, first=has_place is not None, has_place=bool(has_place))
+        decision = decide(payoffs, learned, seen, context.rng, first=first, has_place=has_place)
         return CandidateDecided(
             verdict=inputs[0],
             candidate=verdict.candidate,

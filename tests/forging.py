@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from traces import standalone
-from traces.journal import stored_of
+from traces.journal import Journal, stored_of
 from traces.step import JOURNAL_FILE
 from traces.stores.store import Row
 
 
-def rehashed(row: Row, previous_hash: str) -> Row:
+def _rehashed(row: Row, previous_hash: str) -> Row:
     """A row chained to the one before it, with every digest computed anew."""
     row = row._replace(previous_hash=previous_hash)
     row = row._replace(record_digest=standalone.record_digest_of(stored_of(row)).decode())
@@ -30,3 +30,16 @@ def tampering(folder: Path) -> Iterator[sqlite3.Connection]:
         yield database
         for _, sql in triggers:
             database.execute(sql)
+
+
+def rewrite(folder: Path, seq: int, change: Callable[[Row], Row]) -> None:
+    """Change one event and compute every digest from there on anew."""
+    with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
+        rows = list(journal.store.rows())
+    with tampering(folder) as database:
+        previous = rows[0].previous_hash
+        for row in rows:
+            row = _rehashed(change(row) if row.seq == seq else row, previous)
+            previous = row.hash
+            database.execute("DELETE FROM event WHERE seq = ?", (row.seq,))
+            database.execute(f"INSERT INTO event VALUES ({','.join('?' * len(row))})", row)

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import (  # noqa: E402
     blind_rules,
@@ -267,7 +267,7 @@ def table(cells: list[dict[str, Any]]) -> str:
     for key in ("domain", "set"):
         for value in dict.fromkeys(item[key] for item in cells):
             named = np.array([item["named"] for item in cells if item[key] == value])
-            spread = named.std(ddof=1) / np.sqrt(len(named)) if len(named) > 1 else float("nan")
+            spread = standard_error(named)
             lines.append(f"{value}: named {named.mean():.5f} ± {spread:.5f} (n={len(named)})")
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ either side, and people err in 5% of choices: the declared ``lapse``, the share 
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
 
 FIFTH_BLIND = {
     "the one who holds out": Rule(
@@ -225,10 +225,9 @@ def choose(parameters, trials, xp, state):
     best = others * (hope == hope.max(axis=-1)[..., None])
     wanted = xp.where(stays.sum(axis=-1)[..., None] > 0, stays, best)
     wanted = xp.where(wanted.sum(axis=-1)[..., None] > 0, wanted, free)
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     goes_on = (trials["block_start"] <= 0)[None]
@@ -263,10 +262,9 @@ def choose(parameters, trials, xp, state):
     expected = xp.where(state["brought"] > 0, state["after_win"], blank)
     hope = xp.where(free > 0, (10.0 * expected + state["held"]) * goes_on, -1e9)
     wanted = (hope == hope.max(axis=-1)[..., None]) * 1.0
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     goes_on = (trials["block_start"] <= 0)[None, :, None]

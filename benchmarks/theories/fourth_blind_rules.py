@@ -8,7 +8,7 @@ are deterministic, with a coin where nothing speaks for either side, and people 
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
 
 FOURTH_BLIND = {
     "the mood of the screen": Rule(
@@ -193,10 +193,9 @@ def choose(parameters, trials, xp, state):
     held = state["held"] * (trials["block_start"] <= 0)[None, :, None]
     wanted = free * xp.where(state["stay"][..., None] > 0, held, held.sum(axis=-1)[..., None] - held)
     wanted = xp.where(wanted.sum(axis=-1)[..., None] > 0, wanted, free)
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     same = (state["held"] * response).sum(axis=-1)
@@ -220,10 +219,9 @@ def choose(parameters, trials, xp, state):
     goes_on = (trials["block_start"] <= 0)[None, :, None]
     hope = xp.where(free > 0, (10.0 * state["owed"] - state["held"]) * goes_on, -1e9)
     wanted = (hope == hope.max(axis=-1)[..., None]) * 1.0
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     owed = state["owed"] * (trials["block_start"] <= 0)[None, :, None]

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories import rules  # noqa: E402
 from benchmarks.theories.hidden_rules import Product, Seen, logistic  # noqa: E402
 from theories.check import load_theory  # noqa: E402
@@ -323,7 +323,7 @@ def table(cells: Sequence[dict[str, Any]]) -> str:
     for name, items in groups.items():
         for key in ("error", "best_error"):
             values = np.array([item[key] for item in items])
-            spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+            spread = standard_error(values)
             good = np.mean(values < 0.01)
             lines.append(
                 f"{name:24s} {key:10s} {values.mean():.4f} ± {spread:.4f}  median {np.median(values):.4f}"

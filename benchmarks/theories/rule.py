@@ -18,6 +18,12 @@ ONE_SHOT = f"{_SURE}p = p[None]\n{_NOISY}"
 SEQUENTIAL = "".join(f"    {line}\n" for line in (_SURE + _NOISY).splitlines())
 """The same at the end of a `choose` with a state."""
 
+AMONG_WANTED = """    lapse = parameters["lapse"][..., None]
+    p = wanted / wanted.sum(axis=-1)[..., None]
+    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
+"""
+"""In learning: one of the options ``wanted`` is taken, but for lapses among those that are ``free``."""
+
 
 @dataclass(frozen=True)
 class Rule:

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen  # noqa: E402
 from experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
 from experiments.task import Stimuli, Trials  # noqa: E402
@@ -262,7 +262,7 @@ def table(cells: list[dict[str, Any]]) -> str:
         columns = []
         for key in ("error", "best_error", "generic"):
             values = np.array([item[key] for item in found])
-            spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+            spread = standard_error(values)
             columns.append(f"{values.mean():.5f} ± {spread:.5f}")
         seconds = np.mean([item["seconds"] for item in found])
         return f"{title:52s} {'   '.join(columns)}   {seconds:5.1f} s   n={len(found)}"

@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
+from benchmarks.cells import standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
 from experiments.task import Trials  # noqa: E402
@@ -260,8 +261,7 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
 def _mean(values: Sequence[float] | Array) -> list[float]:
     """Mean and standard error."""
     array = np.asarray(values, dtype=float)
-    spread = array.std(ddof=1) / np.sqrt(len(array)) if len(array) > 1 else float("nan")
-    return [round(float(array.mean()), 6), round(float(spread), 6)]
+    return [round(float(array.mean()), 6), round(standard_error(array), 6)]
 
 
 def main() -> None:

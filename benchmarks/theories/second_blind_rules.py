@@ -7,7 +7,7 @@ choices: the declared ``lapse``, the share of choices made at random, is 10%.
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
 
 SECOND_BLIND = {
     "longest row of praise": Rule(
@@ -185,10 +185,9 @@ def choose(parameters, trials, xp, state):
     held = state["held"] * (trials["block_start"] <= 0)[None, :, None]
     wanted = free * xp.where(state["purse"][..., None] >= 0, held, held.sum(axis=-1)[..., None] - held)
     wanted = xp.where(wanted.sum(axis=-1)[..., None] > 0, wanted, free)
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     stayed = (state["held"] * response).sum(axis=-1) * (trials["block_start"] <= 0)[None]

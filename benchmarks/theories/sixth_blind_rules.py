@@ -8,7 +8,7 @@ in 5% of choices: the declared ``lapse``, the share of choices made at random, i
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
 
 SIXTH_BLIND = {
     "no draw among the experts": Rule(
@@ -179,10 +179,9 @@ def choose(parameters, trials, xp, state):
     held = state["held"] * (trials["block_start"] <= 0)[None, :, None]
     wanted = free * xp.where(state["alike"][..., None] > 0, held.sum(axis=-1)[..., None] - held, held)
     wanted = xp.where(wanted.sum(axis=-1)[..., None] > 0, wanted, free)
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     stayed = (state["held"] * response).sum(axis=-1) * (trials["block_start"] <= 0)[None]
@@ -207,10 +206,9 @@ def choose(parameters, trials, xp, state):
     won = state["won"] * goes_on[..., None]
     hope = xp.where(free > 0, xp.where(third[..., None], -won, won), -1e9)
     wanted = (hope == hope.max(axis=-1)[..., None]) * 1.0
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     goes_on = (trials["block_start"] <= 0)[None]

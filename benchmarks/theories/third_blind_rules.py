@@ -8,7 +8,7 @@ deterministic, with a coin where nothing speaks for either side, and people err 
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
 
 THIRD_BLIND = {
     "a second opinion": Rule(
@@ -223,10 +223,9 @@ def choose(parameters, trials, xp, state):
     held = state["held"] * (trials["block_start"] <= 0)[None, :, None]
     wanted = free * xp.where(state["left"][..., None] > 0, held, held.sum(axis=-1)[..., None] - held)
     wanted = xp.where(wanted.sum(axis=-1)[..., None] > 0, wanted, free)
-    lapse = parameters["lapse"][..., None]
-    p = wanted / wanted.sum(axis=-1)[..., None]
-    return (1 - lapse) * p + lapse * free / free.sum(axis=-1)[..., None]
-
+"""
+        + AMONG_WANTED
+        + """
 
 def learn(parameters, trials, xp, state, response, feedback):
     begun = (trials["block_start"] > 0)[None]

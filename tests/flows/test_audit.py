@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forging import rehashed, tampering
+from forging import rewrite
 from typer.testing import CliRunner
 
 from experiments.participants.web.store import COLLECTION_FILE
@@ -67,19 +67,14 @@ def forge(folder: Path, kind: str, change: Callable[[dict[str, Any]], Any]) -> i
     The heads beside the journal are removed; those in the second place are not.
     """
     with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
-        rows = list(journal.store.rows())
-    seq = next(row.seq for row in rows if row.kind == kind)
-    with tampering(folder) as database:
-        previous = rows[0].previous_hash
-        for row in rows:
-            if row.seq == seq:
-                body = json.loads(row.body)
-                change(body)
-                row = row._replace(body=json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
-            row = rehashed(row, previous)
-            previous = row.hash
-            database.execute("DELETE FROM event WHERE seq = ?", (row.seq,))
-            database.execute(f"INSERT INTO event VALUES ({','.join('?' * len(row))})", row)
+        seq = next(row.seq for row in journal.store.rows() if row.kind == kind)
+
+    def changed(row: Row) -> Row:
+        body = json.loads(row.body)
+        change(body)
+        return row._replace(body=json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+
+    rewrite(folder, seq, changed)
     (folder / "heads.jsonl").unlink()
     return seq
 

@@ -181,8 +181,8 @@ class TreeSearch:
         elif isinstance(node, Follow):
             tie = (self._explained(node.tie) * mask).astype(np.float32)
             difference, with_b, with_a = (part[0] for part in self._followed(mask.astype(np.float32)[None])[:3])
-            agree = 0.5 * (with_b + with_a + difference).astype(np.float64)
-            followed = log_likelihood(agree, with_b + with_a - agree) - self.discriminates @ tie - self.lead_prices
+            agree, disagree = _sides(difference, with_b, with_a)
+            followed = log_likelihood(agree, disagree) - self.discriminates @ tie - self.lead_prices
             yield from (replace(node, lead=lead) for lead in _largest(followed))
             ties = mask & (self.signs[node.lead] == 0)
             yield from (replace(node, tie=other) for other in self._exchanges(node.tie, ties))
@@ -276,8 +276,7 @@ class TreeSearch:
         total_b: NDArray[np.float32],
         total_a: NDArray[np.float32],
     ) -> tuple[Array, Array, Array]:
-        agree = 0.5 * (with_b + with_a + difference).astype(np.float64)
-        disagree = with_b + with_a - agree
+        agree, disagree = _sides(difference, with_b, with_a)
         b, a = total_b.astype(np.float64), total_a.astype(np.float64)
         ties = self._constants(b[:, None] - with_b, a[:, None] - with_a)
         score = log_likelihood(agree, disagree) + ties - self.lead_prices - self.parameter
@@ -344,6 +343,14 @@ class TreeSearch:
         if any(item.node == new.node for item in beam):
             return beam
         return sorted([*beam, new], key=lambda item: -item.score)[: self.beam]
+
+
+def _sides(
+    difference: NDArray[np.float32], with_b: NDArray[np.float32], with_a: NDArray[np.float32]
+) -> tuple[Array, Array]:
+    """Answers that follow a lead and that go against it, of what `TreeSearch._followed` adds up."""
+    agree = 0.5 * (with_b + with_a + difference).astype(np.float64)
+    return agree, with_b + with_a - agree
 
 
 def _largest(worth: NDArray[np.floating[Any]]) -> list[int]:
