@@ -20,7 +20,8 @@ from test_report import EVIL
 
 from flows.audit import Audit, Finding, keep, kept_audit
 from flows.errors import FlowError
-from flows.view.app import Access, create_app, is_loopback
+from experiments.participants.web.door import is_loopback, is_named
+from flows.view.app import Access, create_app
 from flows.view_commands import view
 
 TOKEN = "a token of some length"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import uvicorn
+from fastapi.testclient import TestClient
 
 from experiments.domains import DOMAINS
 from experiments.participants.answers import PersonAnswers
@@ -55,6 +56,14 @@ def open_experiment(
     )
     source.recruit(preregister(design), design, key)
     return design
+
+
+HERE = "http://127.0.0.1"
+
+
+def asked(app: Any) -> TestClient:
+    """A client that asks a server as a browser on this machine does."""
+    return TestClient(app, base_url=HERE)
 
 
 def in_inbox(folder: Path) -> list[PersonAnswers]:

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from taking_part import KEY, SPACES, in_inbox, open_experiment
+from taking_part import KEY, SPACES, asked, in_inbox, open_experiment
 
 from experiments.participants.web.app import (
     COOKIE,
@@ -18,6 +18,7 @@ from experiments.participants.web.app import (
     ProlificParameters,
     cookie_of,
     create_app,
+    create_desk,
     identifiers_of,
     visitor_of,
 )
@@ -74,8 +75,13 @@ class Browser:
 
 @pytest.fixture
 def client(tmp_path) -> Iterator[TestClient]:
-    app = create_app(tmp_path, researcher_token=RESEARCHER, sweep_seconds=0.05, requests_per_second=1000)
-    with TestClient(app) as made:
+    with asked(create_app(tmp_path, sweep_seconds=0.05, requests_per_second=1000)) as made:
+        yield made
+
+
+@pytest.fixture
+def desk(tmp_path) -> Iterator[TestClient]:
+    with asked(create_desk(tmp_path, token=RESEARCHER, requests_per_second=1000)) as made:
         yield made
 
 
@@ -189,7 +195,7 @@ def test_another_person_s_cookie_cannot_be_guessed_from_one_s_own(client, tmp_pa
     assert anna.answer(1).status_code == 401
 
 
-def test_the_researcher_s_pages_need_the_token(client, tmp_path):
+def test_the_researcher_s_pages_need_the_token(desk, tmp_path):
     open_experiment(tmp_path)
     for header in (
         {},
@@ -198,18 +204,18 @@ def test_the_researcher_s_pages_need_the_token(client, tmp_path):
         {"Authorization": "é"},
     ):
         coded = {name: value.encode("latin-1") for name, value in header.items()}
-        assert client.get("/researcher/api/status", headers=coded).status_code == 401
-    found = client.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"})
+        assert desk.get("/researcher/api/status", headers=coded).status_code == 401
+    found = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"})
     assert found.json()["experiments"] == [{"name": "1.1", "open": True, "wanted": 3, "people": {}}]
-    assert RESEARCHER not in client.get("/researcher/").text
+    assert RESEARCHER not in desk.get("/researcher/").text
 
 
-def test_the_preview_takes_the_study_without_being_counted(client, tmp_path):
+def test_the_preview_takes_the_study_without_being_counted(client, desk, tmp_path):
     open_experiment(tmp_path, n_participants=1)
     Browser(client).begin()
-    link = client.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
-    assert client.get("/preview/0123/").status_code == 404
-    preview = Browser(client, base=link)
+    link = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
+    assert desk.get("/preview/0123/").status_code == 404
+    preview = Browser(desk, base=link)
     for _ in range(2):
         state = preview.finish(preview.begin())
         assert (state["status"], state["preview"]) == ("completed", True)
@@ -220,10 +226,43 @@ def test_the_preview_takes_the_study_without_being_counted(client, tmp_path):
     assert study.answer(0).status_code == 401
 
 
-def test_every_response_has_the_security_headers(client, tmp_path):
+def test_what_is_opened_to_participants_opens_nothing_else(client, desk, tmp_path):
     open_experiment(tmp_path)
-    for path in ("/study/", "/page/study.js", "/page/none", "/researcher/", "/nowhere", "/study/api/state"):
-        response = client.get(path)
+    preview = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
+    assert desk.get(preview).status_code == 200
+    assert [
+        client.get(path).status_code for path in ("/study/", "/researcher/", "/researcher/api/status", preview)
+    ] == [
+        200,
+        404,
+        404,
+        404,
+    ]
+    assert desk.get("/study/").status_code == 404
+
+
+@pytest.mark.parametrize("make", [create_app, create_desk])
+def test_a_name_that_is_not_the_server_s_own_is_not_answered(make, tmp_path):
+    open_experiment(tmp_path)
+    with asked(make(tmp_path, names=["study.example.org"])) as server:
+        hosts = [
+            "127.0.0.1:8000",
+            "localhost",
+            "[::1]:80",
+            "Study.Example.org",
+            "evil.example.org",
+            "",
+            "127.0.0.1.evil.org",
+        ]
+        found = [server.get("/page/study.js", headers={"Host": host}).status_code for host in hosts]
+    assert found == [200, 200, 200, 200, 421, 421, 421]
+
+
+def test_every_response_has_the_security_headers(client, desk, tmp_path):
+    open_experiment(tmp_path)
+    asked_for = [(client, path) for path in ("/study/", "/page/study.js", "/page/none", "/nowhere", "/study/api/state")]
+    for server, path in [*asked_for, (desk, "/researcher/")]:
+        response = server.get(path)
         for name, value in HEADERS.items():
             assert response.headers[name] == value
     policy = HEADERS["Content-Security-Policy"]
@@ -234,7 +273,7 @@ def test_every_response_has_the_security_headers(client, tmp_path):
 
 def test_the_cookie_is_for_the_browser_alone(client, tmp_path):
     for secure in (False, True):
-        with TestClient(create_app(tmp_path, secure=secure)) as made:
+        with asked(create_app(tmp_path, secure=secure)) as made:
             cookie = made.get("/study/").headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=lax" in cookie
@@ -262,7 +301,7 @@ def test_large_foreign_and_shapeless_requests_are_refused(client, tmp_path):
 
 def test_one_session_cannot_ask_without_end(tmp_path):
     open_experiment(tmp_path)
-    with TestClient(create_app(tmp_path, requests_per_second=1)) as client:
+    with asked(create_app(tmp_path, requests_per_second=1)) as client:
         browsers = [Browser(client), Browser(client)]
         found = [browsers[0].get("state").status_code for _ in range(40)]
         assert set(found) == {200, 429}
@@ -326,8 +365,7 @@ def test_one_failure_does_not_end_the_looks_for_people_who_stopped(tmp_path, cap
                 raise failures.pop()
             return super().expire()
 
-    app = create_app(tmp_path, store=Failing(tmp_path), researcher_token=RESEARCHER, sweep_seconds=0.05)
-    with TestClient(app) as made:
+    with asked(create_app(tmp_path, store=Failing(tmp_path), sweep_seconds=0.05)) as made:
         Browser(made).begin()
         deadline = time.monotonic() + 10
         while not in_inbox(tmp_path):

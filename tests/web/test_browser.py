@@ -357,7 +357,7 @@ def test_prolific_s_address_is_understood(browser, serve, tmp_path):
 @pytest.mark.long
 def test_the_researcher_sees_how_far_it_is(browser, serve, tmp_path):
     open_experiment(tmp_path, n_trials=2, checks=0)
-    url = serve(researcher_token="r" * 43)
+    url = serve(desk=True, token="r" * 43)
     page = browser.new_page()
     page.goto(f"{url}/researcher/#{'r' * 43}")
     cells = page.locator("#experiments tbody td")

@@ -21,9 +21,10 @@ from schemathesis.specs.openapi.checks import (
 )
 from taking_part import open_experiment
 
-from experiments.participants.web.app import COOKIE, create_app, openapi_of
+from experiments.participants.web.app import COOKIE, create_app, create_desk, openapi_of
 from experiments.participants.web.store import COLLECTION_FILE, Identifiers, Store
 
+NAMES = ("testserver", "localhost")
 RESEARCHER = "researcher-token-0123456789-0123456789-0123"
 VICTIM, ATTACKER = "v" * 43, "a" * 43
 SECRETS = (RESEARCHER, VICTIM, "5f3c9e0d1b2a4c6d8e7f9a0b", "victims-study", "victims-submission")
@@ -69,7 +70,9 @@ def api(folder: Path) -> Iterator[Any]:
         store.answer(victim, position, 1, 4321.0)
     attacker = store.join(ATTACKER, consent="c" * 64, language="en")
     store.comprehension(attacker, 0, passed=True)
-    app = create_app(folder, store=store, researcher_token=RESEARCHER, requests_per_second=1e6, sweep_seconds=60)
+    app = create_app(folder, store=store, names=NAMES, requests_per_second=1e6, sweep_seconds=60)
+    desk = create_desk(folder, store=store, names=NAMES, token=RESEARCHER, requests_per_second=1e6)
+    app.router.routes += [route for route in desk.routes if getattr(route, "path", "").startswith("/researcher")]
     with TestClient(app):
         schema = schemathesis.openapi.from_dict(openapi_of(app))
         schema.app = app

@@ -1,7 +1,8 @@
-"""The server of the page: people take part at ``/study/``, a preview at ``/preview/KEY/``, the researcher's page apart.
+"""The servers of the page: people take part at ``/study/`` of one; preview and researcher's page are another's.
 
-It reads the experiments that a pass registered and writes answers to the collection and the inbox, never the journal.
-Who somebody is stands in a cookie that no script can read; what is answered is a number for the step that is asked now.
+What is opened to participants opens nothing else, since the two have a port each. They read the experiments that a pass
+registered and write answers to the collection and the inbox, never the journal. Who somebody is stands in a cookie
+that only the server makes and no script can read; what is answered is a number for the step that is asked now.
 """
 
 import asyncio
@@ -13,8 +14,8 @@ import re
 import secrets
 import sqlite3
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, MutableMapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from html import escape
 from pathlib import Path
 from time import monotonic
@@ -28,6 +29,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from experiments.participants.web.door import (
+    ANSWER_SECONDS,
+    REQUEST_SECONDS,
+    HostGuard,
+    Receive,
+    Scope,
+    Send,
+    headers_of,
+)
 from experiments.participants.web.store import (
     ACTIVE,
     Identifiers,
@@ -79,17 +89,6 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 """On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
-SERVER: Final[dict[str, Any]] = {
-    "log_level": "warning",
-    "access_log": False,  # addresses of people's computers are written down nowhere
-    "server_header": False,
-    "timeout_keep_alive": 65,  # longer than most decisions
-}
-"""Settings of uvicorn."""
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class _Body(BaseModel):
@@ -189,6 +188,7 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
         401: "No session, or no right.",
         403: "Another site asks.",
         404: "Nothing here.",
+        408: "Too slow.",
         409: "Not asked now.",
         413: "Too large.",
         415: "Not JSON.",
@@ -210,26 +210,23 @@ def create_app(
     folder: Path,
     *,
     store: Store | None = None,
-    researcher_token: str = "",
+    names: Collection[str] = (),
     secure: bool = False,
     sweep_seconds: float = SWEEP_SECONDS,
     requests_per_second: float = REQUESTS_PER_SECOND,
 ) -> FastAPI:
-    """The server of one run's page.
+    """The server on which people take part in one run's experiments.
 
     Args:
         folder: Of the run; holds ``collection.sqlite`` and ``inbox.sqlite``.
         store: Of the collection, where one is open already.
-        researcher_token: Opens the researcher's page; a new one by default. ``app.state.researcher_token`` has it, and
-            ``app.state.preview_key`` the part of the preview's address that only who knows it can find.
+        names: By which people reach it, beside addresses in numbers and ``localhost``.
         secure: Whether people reach the page by https, so that the cookie never travels without it.
         sweep_seconds: Between looks for people who stopped.
         requests_per_second: Of one session in the long run.
     """
     kept = store or Store(folder)
     inbox = Inbox(Path(folder) / "inbox.sqlite")
-    token = researcher_token or secrets.token_urlsafe(32)
-    preview_key = hmac.new(token.encode(), b"preview", "sha256").hexdigest()[:32]
 
     def settle() -> None:
         kept.expire()
@@ -250,19 +247,59 @@ def create_app(
         sweeping.cancel()
         await run_in_threadpool(settle)
 
-    app = FastAPI(title="Lakatos: taking part", openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
-    app.state.researcher_token, app.state.preview_key, app.state.store = token, preview_key, kept
-    app.add_middleware(_Guard, requests_per_second=requests_per_second)
+    app = _server("Lakatos: taking part", names, requests_per_second, life)
+    app.state.store = kept
     app.include_router(_page(kept, inbox, preview=False, secure=secure), prefix="/study", tags=["study"])
-    app.include_router(
-        _page(kept, inbox, preview=True, secure=secure), prefix=f"/preview/{preview_key}", include_in_schema=False
-    )
-    app.include_router(_researcher(kept, token, preview_key), prefix="/researcher", tags=["researcher"])
-    app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     @app.get("/", include_in_schema=False)
     def root() -> Response:
         return Response(status_code=307, headers={"Location": "/study/"})
+
+    return app
+
+
+def create_desk(
+    folder: Path,
+    *,
+    store: Store | None = None,
+    names: Collection[str] = (),
+    token: str = "",
+    study: str = "/study/",
+    requests_per_second: float = REQUESTS_PER_SECOND,
+) -> FastAPI:
+    """The researcher's server: how far collection is, and a preview of the page in which nothing counts.
+
+    Args:
+        folder: Of the run.
+        store: Of the collection, where one is open already.
+        names: By which it is reached, beside addresses in numbers and ``localhost``.
+        token: Opens the researcher's page; a new one by default. ``app.state.token`` has it, and
+            ``app.state.preview_key`` the part of the preview's address that only who knows it can find.
+        study: Address at which people take part.
+        requests_per_second: Of one session in the long run.
+    """
+    kept = store or Store(folder)
+    secret = token or secrets.token_urlsafe(32)
+    preview_key = hmac.new(secret.encode(), b"preview", "sha256").hexdigest()[:32]
+    app = _server("Lakatos: the researcher's page", names, requests_per_second)
+    app.state.token, app.state.preview_key, app.state.store = secret, preview_key, kept
+    preview = _page(kept, Inbox(Path(folder) / "inbox.sqlite"), preview=True, secure=False)
+    app.include_router(preview, prefix=f"/preview/{preview_key}", include_in_schema=False)
+    app.include_router(_researcher(kept, secret, preview_key, study), prefix="/researcher", tags=["researcher"])
+    return app
+
+
+def _server(
+    title: str,
+    names: Collection[str],
+    requests_per_second: float,
+    life: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
+) -> FastAPI:
+    """A server with the page's files, its guards and its words for what goes wrong."""
+    app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
+    app.add_middleware(HostGuard, names=names)
+    app.add_middleware(_Guard, requests_per_second=requests_per_second)
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     @app.exception_handler(RefusedError)
     def refused(_: Request, error: RefusedError) -> JSONResponse:
@@ -457,7 +494,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     return routes
 
 
-def _researcher(store: Store, token: str, preview_key: str) -> APIRouter:
+def _researcher(store: Store, token: str, preview_key: str, study: str) -> APIRouter:
     """What only the researcher may ask."""
     routes = APIRouter(responses=PROBLEMS)
 
@@ -473,7 +510,7 @@ def _researcher(store: Store, token: str, preview_key: str) -> APIRouter:
     @routes.get("/api/status", dependencies=[Depends(researcher)], response_model=dict[str, Any])
     def status() -> dict[str, Any]:
         """How far each experiment is, and the address of the preview."""
-        return {"experiments": store.status(), "preview": f"/preview/{preview_key}/", "study": "/study/"}
+        return {"experiments": store.status(), "preview": f"/preview/{preview_key}/", "study": study}
 
     return routes
 
@@ -530,7 +567,7 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = headers_of(scope)
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -546,10 +583,19 @@ class _Guard:
         if problem is not None:
             await problem(scope, receive, sending)
             return
+        with suppress(TimeoutError):  # the connection ends with an answer that nobody took
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._answer(scope, receive, sending)
+
+    async def _answer(self, scope: Scope, receive: Receive, sending: Send) -> None:
         if scope["method"] in ("GET", "HEAD"):
             await self.app(scope, receive, sending)
             return
-        body = await _read(receive)
+        try:
+            body = await asyncio.wait_for(_read(receive), REQUEST_SECONDS)
+        except TimeoutError:
+            await _problem(408, "slow", "the request did not arrive.", {"Connection": "close"})(scope, receive, sending)
+            return
         if body is None:
             await _problem(413, "size", f"at most {LARGEST_BODY} bytes.")(scope, receive, sending)
             return
