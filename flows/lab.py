@@ -214,7 +214,7 @@ def alone(runs: Path) -> Iterator[Path]:
     folder = runs / LAB_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

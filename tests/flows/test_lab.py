@@ -23,7 +23,7 @@ from small import form, small_study, write_study
 from flows.carry import carry
 from flows.engine import CLIENT_SECRET, basic, lasting_environment, new_secret, start_server
 from flows.errors import EngineError, FlowError
-from flows.lab import alone, described, down, own_secret, page_runs, require_reachable, running
+from flows.lab import alone, described, down, page_runs, require_reachable, running
 from flows.ports import listen
 from flows.schedule import Schedule, change_schedules
 from flows.start import run_study
