@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -97,12 +97,18 @@ class Laboratory:
     runs: Path
     parts: list[Part] = field(default_factory=list)
 
-    def begin(self, name: str, words: list[str], listeners: Sequence[socket.socket] = (), **environment: str) -> Part:
+    def begin(
+        self,
+        name: str,
+        words: list[str],
+        listeners: Sequence[socket.socket] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> Part:
         """Start a command of the laboratory as a part, and hand it the sockets on which it listens."""
         log = self.runs / LAB_FOLDER / f"{name}.log"
         command = [sys.executable, "-m", "flows.main", *words]
         handed = [listener.fileno() for listener in listeners]
-        part = Part(name, start_process(command, log, handed=handed, **environment), log)
+        part = Part(name, start_process(command, log, handed=handed, **(environment or {})), log)
         self.parts.append(part)
         return part
 
@@ -390,8 +396,8 @@ def up(
             api, secret = server, os.environ.get(CLIENT_SECRET, "")
         stack.callback(lab.stop)
         words = ["serve", *([str(studies)] if studies else []), "--runs", str(runs), "--limit", str(limit)]
-        told = {"PREFECT_API_URL": api, **({CLIENT_SECRET: secret} if secret else {})}
-        lab.begin("schedules", words, LAKATOS_BY_EVENT="0" if server is None else "1", **told)
+        told = {"PREFECT_API_URL": api, "LAKATOS_BY_EVENT": "0" if server is None else "1"}
+        lab.begin("schedules", words, environment=told | ({CLIENT_SECRET: secret} if secret else {}))
         _begin_pages(lab, ports, names, public_url)
         _begin_figures(runs, ports, stack)
         told_of = {"process": os.getpid(), **addresses}

@@ -100,6 +100,7 @@ def _links(address: str, desk: str, preview_key: str, token: str) -> dict[str, s
 def _print_links(console: Console, links: dict[str, str]) -> None:
     for what, link in links.items():
         console.print(f"{what:<13}  {escape(link)}", soft_wrap=True, highlight=False)
+    console.print("Invitations, which the page wants unless the study says otherwise: `lakatos invite PEOPLE`.")
     console.print("Answers go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C.")
 
 
@@ -131,3 +132,57 @@ def collect(
     from flows.places import find_run
 
     serve(find_run(run, runs), host=host, port=port, public_url=public_url, desk_port=desk_port, listeners=listeners)
+
+
+def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8000") -> list[str]:
+    """Links to a run's page, each for one person, whichever experiment is open when it is used.
+
+    Args:
+        folder: Of the run.
+        n_people: Links to make.
+        public_url: Under which people reach the page.
+
+    Raises:
+        RunMissingError: There is no run in ``folder``.
+        InboxError: People answer the run in another folder.
+    """
+    from experiments.participants.web.store import INVITATION, Store
+    from flows.places import check_collects
+    from flows.run import check_run
+
+    check_run(folder)
+    check_collects(folder)
+    store = Store(folder)
+    try:
+        return [f"{public_url.rstrip('/')}/study/?{INVITATION}={token}" for token in store.invite(n_people)]
+    finally:
+        store.shut()
+
+
+def invite_command(
+    people: Annotated[int, typer.Argument(help="Links to make, one for each person.", min=1, max=100_000)],
+    run: Annotated[
+        str, typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default.")
+    ] = "",
+    runs: Annotated[Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")] = Path(
+        "runs"
+    ),
+    public_url: Annotated[
+        str, typer.Option(help="Address under which people reach the page.")
+    ] = "http://127.0.0.1:8000",
+    out: Annotated[Path | None, typer.Option(help="File to write the links to, one a line.")] = None,
+) -> None:
+    """Make links to a run's page, each of which lets one person in, once.
+
+    Only digests of them are kept, so that they are printed once. In Python: `flows.serve.invite(folder, 30)`.
+    """
+    from flows.places import find_run
+    from traces.artifact import write_whole
+
+    links = invite(find_run(run, runs), people, public_url=public_url)
+    if out is None:
+        for link in links:
+            Console().print(link, soft_wrap=True, highlight=False, markup=False)
+    else:
+        write_whole(out, "".join(f"{link}\n" for link in links).encode(), private=True)
+        Console().print(f"{len(links)} links in {escape(str(out))}", soft_wrap=True)

@@ -398,7 +398,13 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(as
 
 def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_withdraw(tmp_path: Path) -> None:
     folder = tmp_path / "page"
-    page = {"checks": 1, "contact": "A. Researcher", "consent_version": "3 of May", "idle_minutes": 30.0}
+    page = {
+        "access": "open",
+        "checks": 1,
+        "contact": "A. Researcher",
+        "consent_version": "3 of May",
+        "idle_minutes": 30.0,
+    }
     study = small_study(**{**ELSEWHERE, "participants": {"source": "web"}, "design__participants": 4, "page": page})
     waiting = run_study(study, folder, n_workers=1)
     assert isinstance(waiting, Waiting)
@@ -678,7 +684,12 @@ def take_part(folder: Path, names: Sequence[str], response_time_ms: float = 800.
         store.shut()
 
 
-ON_THE_PAGE = {**ELSEWHERE, "participants": {"source": "web"}, "design__participants": 4, "page": {"checks": 1}}
+ON_THE_PAGE = {
+    **ELSEWHERE,
+    "participants": {"source": "web"},
+    "design__participants": 4,
+    "page": {"access": "open", "checks": 1},
+}
 
 
 def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_researcher_asks(tmp_path: Path) -> None:

@@ -52,7 +52,12 @@ def open_experiment(
     stimuli = task.candidates(settings, np.random.default_rng(2), n_trials)
     design = Design(name=name, stimuli=stimuli, repetitions=repetitions, n_participants=n_participants)
     source = WebParticipants(
-        folder, domain=task, settings=settings, seed=11, page=PageSettings(**{"checks": 1, **page}), texts=texts
+        folder,
+        domain=task,
+        settings=settings,
+        seed=11,
+        page=PageSettings(**{"checks": 1, "access": "open", **page}),
+        texts=texts,
     )
     source.recruit(preregister(design), design, key)
     return design

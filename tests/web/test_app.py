@@ -24,6 +24,7 @@ from experiments.participants.web.app import (
 )
 from experiments.participants.web.store import Service, Store
 from experiments.participants.web.texts import texts_for
+from traces.digest import digest_of
 
 RESEARCHER = "r" * 43
 
@@ -37,10 +38,11 @@ class Browser:
         self.client, self.base, self.who = client, base, who
         client.cookies.clear()
         names = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "submission": "SESSION_ID"}
-        query = "&".join(f"{names[name]}={value}" for name, value in (who or {}).items())
+        query = "&".join(f"{names.get(name, name)}={value}" for name, value in (who or {}).items())
         response = client.get(f"{base}?{query}", headers=cookie)
         assert response.status_code == 200
-        visitor = visitor_of(identifiers_of(ProlificParameters(**who) if who else None))
+        invitation = (who or {}).get("invitation")
+        visitor = visitor_of(identifiers_of(ProlificParameters(**who) if who and not invitation else None, invitation))
         assert f'data-visitor="{visitor}"' in response.text
         name = cookie_of(visitor)
         self.cookie = {"Cookie": f"{name}={response.cookies[name]}", VISITOR: visitor}
@@ -54,8 +56,11 @@ class Browser:
 
     def consent(self, language: str = "en") -> Any:
         texts = self.get(f"texts?language={language}").json()
-        body = {"consent": texts["consent"]["digest"], "language": language, "prolific": self.who}
-        return self.post("consent", body)
+        came = {"prolific": self.who} if "participant" in (self.who or {}) else self.who or {}
+        return self.post("consent", {"consent": texts["consent"]["digest"], "language": language, **came})
+
+    def consent_as(self, digest: str) -> Any:
+        return self.post("consent", {"consent": digest, "language": "en"})
 
     def begin(self, domain: str = "risky", **how: Any) -> Any:
         assert self.consent(**how).status_code == 200
@@ -401,3 +406,117 @@ def test_people_go_on_to_the_next_experiment_only_where_it_admits_them(client, t
     assert "next" not in browser.finish(browser.begin())
     assert len({answers.person for answers in in_inbox(tmp_path)}) == 1
     assert [answers.experiment for answers in in_inbox(tmp_path)] == ["1.1", "3.1"]
+
+
+# -- who comes in ----------------------------------------------------------------------------------------------------
+
+
+def test_without_an_invitation_nobody_comes_in_unless_the_study_says_so(client, tmp_path):
+    open_experiment(tmp_path, access="invited")
+    stranger = Browser(client)
+    assert stranger.get("state").json()["status"] == "uninvited"
+    assert stranger.consent().json()["status"] == "uninvited"
+    assert Browser(client, who={"invitation": "A" * 22}).consent().json()["status"] == "uninvited"
+    named = {"participant": "anna", "study": "s", "submission": "1"}
+    assert Browser(client, who=named).consent().json()["status"] == "uninvited"  # no service sends people here
+    store = Store(tmp_path)
+    store.recruit_through("1.1", "prolific", Service("s", {}, ""))
+    assert Browser(client, who=named).consent().json()["phase"] == "instructions"
+    assert Browser(client, who=named | {"study": "t", "participant": "b"}).consent().json()["status"] == "uninvited"
+    assert sum(store.status()[0]["people"].values()) == 1
+    store.shut()
+
+
+def test_an_invitation_is_for_one_person_who_may_go_on_in_another_browser(client, tmp_path):
+    open_experiment(tmp_path, access="invited", n_participants=5)
+    store = Store(tmp_path)
+    first, second = store.invite(2)
+    anna = Browser(client, who={"invitation": first})
+    anna.begin()
+    anna.answer(0)
+    elsewhere = Browser(client, who={"invitation": first})
+    assert elsewhere.consent().json()["position"] == 1
+    elsewhere.finish(elsewhere.get("state").json())
+    assert Browser(client, who={"invitation": first}).consent().json()["status"] == "completed"
+    ben = Browser(client, who={"invitation": second})
+    ben.finish(ben.begin())
+    assert store.invitations() == (2, 2)
+    found = in_inbox(tmp_path)
+    assert len({answers.person for answers in found}) == len(found) == 2
+    assert {answers.source for answers in found} == {"web"}
+    with open(tmp_path / "collection.sqlite", "rb") as file:
+        assert first.encode() not in file.read()
+    store.erase(found[0].person)
+    assert Browser(client, who={"invitation": first}).consent().json()["status"] == "again"
+    store.shut()
+
+
+def test_an_invitation_holds_for_later_experiments_that_admit_their_people(client, tmp_path):
+    open_experiment(tmp_path, access="invited", n_participants=1)
+    store = Store(tmp_path)
+    (link,) = store.invite(1)
+    anna = Browser(client, who={"invitation": link})
+    anna.finish(anna.begin())
+    more = {"access": "invited", "returning": "admit"}
+    open_experiment(tmp_path, name="2.1", key=digest_of("second"), n_participants=1, **more)
+    assert anna.get("state").json()["next"]
+    assert anna.post("next", {"language": "en"}).json()["phase"] == "consent"
+    assert anna.finish(anna.begin())["status"] == "completed"
+    assert [answers.experiment for answers in in_inbox(tmp_path)] == ["1.1", "2.1"]
+    store.shut()
+
+
+def test_few_begin_from_one_address_where_the_link_is_open(tmp_path):
+    open_experiment(tmp_path, n_participants=50, hourly_from_address=3)
+    with asked(create_app(tmp_path, requests_per_second=1000)) as client:
+        found = [Browser(client).consent().json() for _ in range(28)]
+    assert [state["phase"] for state in found[:3]] == ["instructions"] * 3
+    assert {state.get("status") for state in found[3:]} == {"crowded"}
+
+
+def test_only_the_server_s_own_cookies_are_taken(client, tmp_path):
+    open_experiment(tmp_path)
+    planted = "p" * 43
+    browser = Browser(client, cookie={"Cookie": f"{COOKIE}={planted}"})
+    assert planted not in browser.cookie["Cookie"]
+    browser.cookie = {"Cookie": f"{COOKIE}={planted}", VISITOR: ""}
+    assert browser.get("state").status_code == 401
+    assert browser.consent_as("0" * 64).status_code == 401
+
+
+def test_a_session_of_before_cookies_were_sealed_goes_on(client, tmp_path):
+    open_experiment(tmp_path)
+    store = Store(tmp_path)
+    store.join("o" * 43, consent="c" * 64, language="en")
+    old = Browser(client, cookie={"Cookie": f"{COOKIE}={'o' * 43}"})
+    assert old.get("state").json()["phase"] == "instructions"
+    store.shut()
+
+
+def test_an_attention_check_does_not_announce_itself_in_the_page_s_data(client, tmp_path):
+    open_experiment(tmp_path, n_trials=12, checks=4)
+    browser = Browser(client)
+    state, seen = browser.begin(), {}
+    while state["phase"] == "task":
+        seen |= {step["position"]: step for step in state["steps"]}
+        state = browser.answer(state["position"]).json()["state"]
+    assert len(seen) == 16
+    assert len({tuple(step) for step in seen.values()}) == 1
+    assert len({step["question"] for step in seen.values()}) == 1
+    assert all(step["picture"] and not step["notices"] for step in seen.values())
+    assert "check" not in json.dumps(list(seen.values()))
+    assert sum("lease choose: Option" in step["picture"] for step in seen.values()) == 4
+
+
+def test_the_server_s_clock_stands_beside_the_page_s(tmp_path, store, clock):
+    open_experiment(tmp_path, n_trials=4, checks=1)
+    session = store.join("t" * 43, consent="c" * 64, language="en")
+    clock[0] += 60.0
+    session = store.comprehension(session, 0, passed=True)
+    for position in range(5):
+        clock[0] += 2.0
+        store.answer(session, position, 0, 700.0)
+    answers = store.answers_of(store.session("t" * 43))
+    assert len(answers.server_time_ms) == 4
+    assert sum(answers.server_time_ms) in (8000.0, 10_000.0)  # the check may be the last step
+    assert set(answers.server_time_ms) == {2000.0, 4000.0} or set(answers.server_time_ms) == {2000.0}

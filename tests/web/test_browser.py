@@ -499,7 +499,7 @@ def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browse
         understand(page, "risky")
         while shown(page):
             label = page.locator("main").inner_text()
-            asked = re.search(r"Please choose: Option ([AB])\.", label)
+            asked = re.search(r"lease choose: Option ([AB])\.", label)
             right = 0 if asked is None else "AB".index(asked[1])
             answer(page, right if code == "DONE" or asked is None else 1 - right)
         assert told(page) == link(code)

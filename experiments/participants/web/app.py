@@ -8,11 +8,13 @@ that only the server makes and no script can read; what is answered is a number 
 import asyncio
 import hashlib
 import hmac
+import ipaddress
 import json
 import logging
 import re
 import secrets
 import sqlite3
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -40,6 +42,7 @@ from experiments.participants.web.door import (
 )
 from experiments.participants.web.store import (
     ACTIVE,
+    INVITATION,
     Identifiers,
     NoPlaceError,
     NotAskedError,
@@ -71,6 +74,8 @@ REQUESTS_AT_ONCE: Final = 60.0
 """Of one session."""
 ADDRESS_PER_SECOND: Final = 300.0
 """Requests from one address, behind which a whole class may sit."""
+HOUR_SECONDS: Final = 3600.0
+MOST_ADDRESSES: Final = 100_000
 SWEEP_SECONDS: Final = 5.0
 COOKIE: Final = "lakatos"
 VISITOR: Final = "Lakatos-Visitor"
@@ -115,6 +120,7 @@ class Decline(_Body):
 
     language: Language
     prolific: ProlificParameters | None = None
+    invitation: Identifier | None = None
 
 
 class Consent(_Body):
@@ -124,6 +130,8 @@ class Consent(_Body):
     """Digest of the text that was shown."""
     language: Language
     prolific: ProlificParameters | None = None
+    invitation: Identifier | None = None
+    """What the link of an invitation holds."""
 
 
 class Comprehension(_Body):
@@ -337,13 +345,20 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
 
     Visitor = Annotated[str, Depends(visitor_in)]  # noqa: N806 - an annotation
 
+    def is_ours(token: str) -> bool:
+        """Whether the server made a token: no other one is taken, or somebody could plant it in another's browser."""
+        known = bool(re.fullmatch(TOKEN, token))
+        return known and (is_made_here(store.key, token) or store.session(token) is not None)
+
+    addresses = AddressBook()
+
     def cookie_in(request: Request, visitor: Visitor, lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> str:
         return request.cookies.get(cookie_of(visitor), "") if visitor else lakatos
 
     Given = Annotated[str, Depends(cookie_in)]  # noqa: N806 - an annotation
 
     def token_of(given: Given) -> str:
-        if not re.match(TOKEN, given):
+        if not is_ours(given):
             raise RefusedError(401, "cookie", "open the page first; it sets the cookie that this needs.")
         return given
 
@@ -373,7 +388,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     def page(request: Request) -> Response:
         visitor = visitor_of(None if preview else _identifiers(request))
         given = request.cookies.get(cookie_of(visitor), "")
-        token = given if re.match(TOKEN, given) else secrets.token_urlsafe(32)
+        token = given if is_ours(given) else make_token(store.key)
         session = store.session(token)
         experiment = session.experiment if session else store.current()
         language = session.language if session else language_of(experiment, _asked(request, experiment))
@@ -399,7 +414,9 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         return public_texts(session.experiment if session else store.current(), language)
 
     @routes.get("/api/state")
-    def state(token: Token, language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en") -> State:
+    def state(
+        token: Token, visitor: Visitor, language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en"
+    ) -> State:
         """Where this person is."""
         session = store.session(token)
         if session is not None and session.preview == preview:
@@ -407,12 +424,14 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         experiment = store.current()
         if experiment is None:
             return State(**outside(language_of(None, language), "closed"))
+        if experiment.settings.access == "invited" and not visitor and not preview:
+            return State(**outside(language_of(experiment, language), "uninvited"))
         return State(phase="consent", language=language_of(experiment, language), preview=preview, steps=[])
 
     @routes.post("/api/consent")
-    def consent(token: Token, visitor: Visitor, body: Consent) -> State:
+    def consent(request: Request, token: Token, visitor: Visitor, body: Consent) -> State:
         """Begin, or go on where this person was."""
-        identifiers = identifiers_of(body.prolific)
+        identifiers = identifiers_of(body.prolific, body.invitation)
         if not preview and visitor_of(identifiers) != visitor:
             raise RefusedError(409, "visitor", "this tab is another person's; open the page by its own address.")
         session = store.session(token)
@@ -422,6 +441,10 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         language = language_of(experiment, body.language)
         if body.consent != consent_digest(consent_of(experiment, language)):
             raise RefusedError(409, "consent", "the text was changed in the meantime; read it again.")
+        address = request.client.host if request.client else ""
+        limited = session is None and not preview and experiment.settings.access == "open"
+        if limited and not addresses.admits(address, experiment.settings.hourly_from_address):
+            return State(**outside(language, "crowded"))
         try:
             joined = store.join(
                 token,
@@ -437,6 +460,8 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
             raise RefusedError(
                 409, "consent", "the last place was taken in the meantime; read the next text."
             ) from None
+        if limited:
+            addresses.note(address)
         return state_in(joined)
 
     @routes.post("/api/decline")
@@ -510,14 +535,76 @@ def _researcher(store: Store, token: str, preview_key: str, study: str) -> APIRo
     @routes.get("/api/status", dependencies=[Depends(researcher)], response_model=dict[str, Any])
     def status() -> dict[str, Any]:
         """How far each experiment is, and the address of the preview."""
-        return {"experiments": store.status(), "preview": f"/preview/{preview_key}/", "study": study}
+        made, used = store.invitations()
+        invited = {"made": made, "used": used}
+        return {
+            "experiments": store.status(),
+            "invitations": invited,
+            "preview": f"/preview/{preview_key}/",
+            "study": study,
+        }
 
     return routes
 
 
-def identifiers_of(who: ProlificParameters | None) -> Identifiers | None:
-    """What the page was told of a person by Prolific."""
-    return Identifiers("prolific", who.participant, who.study, who.submission) if who else None
+def identifiers_of(who: ProlificParameters | None, invitation: str | None = None) -> Identifiers | None:
+    """What the page was told of a person by Prolific, or by the link of an invitation."""
+    if who is not None:
+        return Identifiers("prolific", who.participant, who.study, who.submission)
+    return Identifiers(INVITATION, invitation) if invitation else None
+
+
+def make_token(key: bytes, chosen: bytes = b"") -> str:
+    """What a browser holds to be known again: 16 random bytes, and a seal by which the server knows its own.
+
+    Args:
+        key: Of the run's collection, which nobody else has.
+        chosen: The 16 bytes, where they are not to be random.
+    """
+    chosen = chosen or secrets.token_bytes(16)
+    return urlsafe_b64encode(chosen + _seal(key, chosen)).rstrip(b"=").decode()
+
+
+def is_made_here(key: bytes, token: str) -> bool:
+    """Whether a token of the right form carries the server's seal."""
+    held = urlsafe_b64decode(f"{token}=")
+    return hmac.compare_digest(held[16:], _seal(key, held[:16]))
+
+
+def _seal(key: bytes, chosen: bytes) -> bytes:
+    return hmac.new(key, b"cookie" + chosen, "sha256").digest()[:16]
+
+
+class AddressBook:
+    """When people began lately, by internet address; in memory alone, and forgotten after an hour."""
+
+    def __init__(self) -> None:
+        self._begun: OrderedDict[str, list[float]] = OrderedDict()
+        self._salt = secrets.token_bytes(16)
+
+    def admits(self, address: str, most: int) -> bool:
+        """Whether one more may begin from an address; ``most`` in an hour, 0 for any number."""
+        return not most or len(self._lately(address)) < most
+
+    def note(self, address: str) -> None:
+        """Somebody has begun."""
+        self._begun[self._name(address)] = [*self._lately(address), monotonic()]
+        while len(self._begun) > MOST_ADDRESSES:
+            self._begun.popitem(last=False)
+
+    def _lately(self, address: str) -> list[float]:
+        return [time for time in self._begun.get(self._name(address), ()) if monotonic() - time < HOUR_SECONDS]
+
+    def _name(self, address: str) -> str:
+        """An address that cannot be read back; of the sixth version, a household's whole network."""
+        try:
+            number = ipaddress.ip_address(address)
+        except ValueError:
+            network = address
+        else:
+            wide = number.version == 6
+            network = str(ipaddress.ip_network(f"{address}/64", strict=False)) if wide else address
+        return hmac.new(self._salt, network.encode(), "sha256").hexdigest()
 
 
 def visitor_of(who: Identifiers | None) -> str:
@@ -533,9 +620,12 @@ def cookie_of(visitor: str) -> str:
 
 
 def _identifiers(request: Request) -> Identifiers | None:
-    """Whom Prolific says it sends, if the address says so as it should."""
+    """Whom Prolific says it sends, or whom we invited, if the address says so as it should."""
     given = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
-    return Identifiers("prolific", *given) if all(re.fullmatch(IDENTIFIER, value) for value in given) else None
+    if all(re.fullmatch(IDENTIFIER, value) for value in given):
+        return Identifiers("prolific", *given)
+    invitation = request.query_params.get(INVITATION, "")
+    return Identifiers(INVITATION, invitation) if re.fullmatch(IDENTIFIER, invitation) else None
 
 
 def _asked(request: Request, experiment: Any) -> str:
