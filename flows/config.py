@@ -72,6 +72,8 @@ class TheoriesConfig(_Section):
     """Sources of theories of your own that are among the first rivals."""
     files: tuple[str, ...] = ()
     """Files that hold such sources, relative to the study file; their texts are taken into the study."""
+    on_refusal: Literal["stop", "drop"] = "stop"
+    """When a theory of your own fails its checks: stop, with the reason, or go on without it."""
     draws: int = Field(512, ge=32, le=65536)
     """People drawn from each theory's declared population when it is scored; a power of two."""
     candidates: int = Field(60, ge=0, le=10000)
@@ -493,6 +495,7 @@ class CampaignConfig(_Section):
     @model_validator(mode="after")
     def _names_exist(self) -> CampaignConfig:
         _known("domain", self.domain, DOMAINS)
+        _known("family of theories", self.domain, FAMILIES)
         for seed in self.theories.seeds:
             _known("theory", seed, FAMILIES[self.domain].seeds)
         if self.participants.program:

@@ -14,6 +14,7 @@ import logging
 import re
 import secrets
 import sqlite3
+import threading
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection, MutableMapping
@@ -443,7 +444,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
             raise RefusedError(409, "consent", "the text was changed in the meantime; read it again.")
         address = request.client.host if request.client else ""
         limited = session is None and not preview and experiment.settings.access == "open"
-        if limited and not addresses.admits(address, experiment.settings.hourly_from_address):
+        if limited and not addresses.admit(address, experiment.settings.hourly_from_address):
             return State(**outside(language, "crowded"))
         try:
             joined = store.join(
@@ -460,8 +461,6 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
             raise RefusedError(
                 409, "consent", "the last place was taken in the meantime; read the next text."
             ) from None
-        if limited:
-            addresses.note(address)
         return state_in(joined)
 
     @routes.post("/api/decline")
@@ -580,20 +579,18 @@ class AddressBook:
 
     def __init__(self) -> None:
         self._begun: OrderedDict[str, list[float]] = OrderedDict()
-        self._salt = secrets.token_bytes(16)
+        self._salt, self._lock = secrets.token_bytes(16), threading.Lock()
 
-    def admits(self, address: str, most: int) -> bool:
-        """Whether one more may begin from an address; ``most`` in an hour, 0 for any number."""
-        return not most or len(self._lately(address)) < most
-
-    def note(self, address: str) -> None:
-        """Somebody has begun."""
-        self._begun[self._name(address)] = [*self._lately(address), monotonic()]
-        while len(self._begun) > MOST_ADDRESSES:
-            self._begun.popitem(last=False)
-
-    def _lately(self, address: str) -> list[float]:
-        return [time for time in self._begun.get(self._name(address), ()) if monotonic() - time < HOUR_SECONDS]
+    def admit(self, address: str, most: int) -> bool:
+        """Whether one more may begin from an address, who then counts; ``most`` in an hour, 0 for any number."""
+        with self._lock:
+            name, now = self._name(address), monotonic()
+            lately = [time for time in self._begun.pop(name, []) if now - time < HOUR_SECONDS]
+            admitted = not most or len(lately) < most
+            self._begun[name] = [*lately, now] if admitted else lately
+            while len(self._begun) > MOST_ADDRESSES:
+                self._begun.popitem(last=False)
+            return admitted
 
     def _name(self, address: str) -> str:
         """An address that cannot be read back; of the sixth version, a household's whole network."""
