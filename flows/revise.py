@@ -9,8 +9,8 @@ from experiments.task import Trials
 from flows.config import OWN
 from flows.decide import refined
 from flows.engine import task
-from flows.errors import StudyError
 from flows.epoch import lasting
+from flows.errors import StudyError
 from flows.memory_record import InquiryMade
 from flows.remember import advise
 from flows.run import Run
@@ -223,8 +223,8 @@ async def seed_pool(run: Run) -> None:
             stop = program.author == OWN and settings.on_refusal == "stop" and not run.state.designs
             if stop:
                 raise StudyError(
-                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin anew, "
-                    'or let the study go on without it: theories.on_refusal = "drop".'
+                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin "
+                    'anew, or let the study go on without it: theories.on_refusal = "drop".'
                 )
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
             continue

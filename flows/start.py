@@ -101,8 +101,9 @@ def _close(run: Run) -> None:
         raise FlowError(f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on.")
     if (counting := n_counting(run, waiting.experiment)) < 2:
         raise FlowError(
-            f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be compared "
-            f"on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing was ended."
+            f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "
+            f"compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing "
+            "was ended."
         )
     close_collection(run, waiting, "the researcher went on with fewer people than planned")
 

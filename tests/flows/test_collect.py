@@ -244,7 +244,7 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
 def test_going_on_with_too_few_people_is_refused_and_ends_nothing(asked: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(asked, tmp_path / "one"))
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(1))))
-    with pytest.raises(FlowError, match="the answers of 1 people .* nothing was ended"):
+    with pytest.raises(FlowError, match=r"the answers of 1 people .* nothing was ended"):
         resume_run(folder, n_workers=1, enough=True)
     _, trace = read_state(folder)
     with trace:
