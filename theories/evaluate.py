@@ -65,13 +65,13 @@ def evaluate(
     Raises:
         TheoryError: The source cannot be run.
     """
-    title = composition_title(grammar, composition)
+    pooled = all(item.pooled for item in trials)
 
     def write(priors: Mapping[str, Prior]) -> TheoryProgram:
         fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in priors.items()})
-        return TheoryProgram(grammar.write(fitted, title), author, parents)
+        return TheoryProgram(grammar.write(fitted, pooled=pooled), author, parents)
 
-    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots), title), author))
+    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), author))
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
     return _fitted(wide, write, composition, n_mechanisms, trials, domain, sandbox, n_draws, n_iterations)
 
@@ -153,8 +153,3 @@ def n_statements(source: str) -> int:
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
     )
-
-
-def composition_title(grammar: Grammar, composition: Composition) -> str:
-    """Name of a machine-written theory: its mechanisms in the order of the skeleton."""
-    return " + ".join(item.name for item in grammar.used(composition))

@@ -20,7 +20,8 @@ from typing import Any
 
 from theories.families.family import Family
 from theories.families.parameter import log_uniform, uniform
-from theories.grammar import Composition, Grammar, Mechanism, Slot
+from theories.families.wording.intertemporal import HEADS, SENTENCES, WORDS
+from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 ITCH = "Ericson, White, Laibson & Cohen (2015), Psychological Science 26(6), 826-833"
 DRIFT = "Read, Frederick & Scholten (2013), Journal of Experimental Psychology: LMC 39, 573-588"
@@ -805,20 +806,25 @@ GRAMMAR = Grammar(
         Slot("other", least=0),
         Slot("lapse", least=0),
     ),
-    mechanisms=(
-        *UTILITY,
-        *TIME,
-        *PACE,
-        *DISCOUNTING,
-        *COST,
-        *COMPARISON,
-        *ATTENTION,
-        *BIAS,
-        *SHORTCUT,
-        *CHOICE,
-        *OTHER,
-        *LAPSE,
+    mechanisms=worded(
+        (
+            *UTILITY,
+            *TIME,
+            *PACE,
+            *DISCOUNTING,
+            *COST,
+            *COMPARISON,
+            *ATTENTION,
+            *BIAS,
+            *SHORTCUT,
+            *CHOICE,
+            *OTHER,
+            *LAPSE,
+        ),
+        WORDS,
     ),
+    heads=HEADS,
+    sentences=SENTENCES,
     before="""
         amounts, delays = trials["amounts"], trials["delays_days"]
         size = xp.abs(amounts)

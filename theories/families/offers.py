@@ -20,7 +20,8 @@ from collections.abc import Mapping
 
 from theories.families.family import Family
 from theories.families.parameter import log_uniform, normal, uniform
-from theories.grammar import Composition, Grammar, Mechanism, Slot
+from theories.families.wording.offers import HEADS, SENTENCES, WORDS
+from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 MCFADDEN = "McFadden (1974), in Frontiers in Econometrics, 105-142"
 TRAIN = "Revelt & Train (2000), Customer-specific taste parameters and mixed logit, University of California, Berkeley"
@@ -349,7 +350,9 @@ GRAMMAR = Grammar(
         Slot("choice"),
         Slot("lapse", least=0),
     ),
-    mechanisms=(*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE),
+    mechanisms=worded((*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE), WORDS),
+    heads=HEADS,
+    sentences=SENTENCES,
     before="""
         price, years = trials["price"], trials["contract_years"]
         local, known = trials["local"], trials["well_known"]

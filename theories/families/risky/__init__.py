@@ -20,7 +20,8 @@ from theories.families.risky.history import HISTORY
 from theories.families.risky.response import CHOICE, LAPSE, MIXTURE, SIDE, TWIST
 from theories.families.risky.utility import UTILITY
 from theories.families.risky.weighting import WEIGHTING
-from theories.grammar import Composition, Grammar, Slot
+from theories.families.wording.risky import HEADS, SENTENCES, WORDS
+from theories.grammar import Composition, Grammar, Slot, worded
 
 HELPERS = """
 def decision_weights(weigh, reached, probabilities, xp):
@@ -65,19 +66,24 @@ GRAMMAR = Grammar(
         Slot("mixture", least=0, most=2),
         Slot("lapse", least=0),
     ),
-    mechanisms=(
-        *UTILITY,
-        *WEIGHTING,
-        *COMPARISON,
-        *SCALE,
-        *ATTENTION,
-        *TWIST,
-        *SIDE,
-        *HISTORY,
-        *CHOICE,
-        *MIXTURE,
-        *LAPSE,
+    mechanisms=worded(
+        (
+            *UTILITY,
+            *WEIGHTING,
+            *COMPARISON,
+            *SCALE,
+            *ATTENTION,
+            *TWIST,
+            *SIDE,
+            *HISTORY,
+            *CHOICE,
+            *MIXTURE,
+            *LAPSE,
+        ),
+        WORDS,
     ),
+    heads=HEADS,
+    sentences=SENTENCES,
     before="""
         # amounts ascend; unused places repeat the best amount with probability 0, and are cut where nobody uses them
         width = (trials["probabilities"] > 0).sum(axis=-1).max(initial=1)
