@@ -153,7 +153,7 @@ def account_of(
     labels = [(item.size, label) for item in told if (label := _label(item)) and item.strength != "hardly"]
     label = max(labels, key=lambda pair: pair[0])[1] if labels else ""
     name = f"{head} with {label}" if label else head
-    sentences = []
+    sentences: list[str] = []
     for number in range(1, MOST_SENTENCES + 1):
         own = [item for item in told if item.wording.sentence == number and item.text]
         if own:

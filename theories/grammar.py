@@ -147,10 +147,11 @@ class Grammar:
         return found
 
     def head(self, composition: Composition) -> str:
-        """Short name of a form, from the grammar's table."""
+        """Short name of a form from the grammar's table; its mechanisms where there is no table."""
         used = self.used(composition)
         there = {item.slot for item in used} | {f"{item.slot}:{item.name}" for item in used}
-        return next(name for needed, name in self.heads if there.issuperset(needed))
+        names = (name for needed, name in self.heads if there.issuperset(needed))
+        return next(names, " + ".join(item.name for item in used))
 
     def clauses(self, composition: Composition, *, labels: bool = True) -> list[ClauseWording]:
         """How the composition is told, mechanism by mechanism; without labels for what has a name of its own."""

@@ -377,20 +377,20 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "random": ("Random choice", _composition(expectation="the worst")),
     "logit": ("Weighted attributes", _composition(evaluation="weighted sum")),
     "relative_price": (
-        "Weighted attributes, prices relative to the best",
+        "Weighted attributes, relative prices",
         _composition(evaluation="weighted sum", context="relative to the best price"),
     ),
     "loss_averse": (
-        "Weighted attributes, averse to prices above the mean",
+        "Weighted attributes, loss averse",
         _composition(evaluation="weighted sum", context="loss averse"),
     ),
     "equal_weights": ("Equal weights", _composition(evaluation="equal weights")),
     "lexicographic": (
-        "Price first, then reputation, then contract",
+        "Price, then reputation, then contract",
         _composition(screening=("about the cheapest", "the most familiar", "the shortest contract")),
     ),
     "satisficing": (
-        "Cheap enough, then the most familiar",
+        "Cheap enough, then most familiar",
         _composition(screening=("cheap enough", "the most familiar")),
     ),
     "cheapest": ("Price alone", _composition(evaluation="price alone")),

@@ -134,19 +134,19 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         "Cumulative prospect theory", SUM, utility="loss-averse power", weighting="cumulative Tversky-Kahneman"
     ),
     "cumulative_prospect_theory_1992": _seed(
-        "Cumulative prospect theory, losses weighted apart",
+        "Prospect theory, losses apart",
         SUM,
         utility="loss-averse power",
         weighting="cumulative Tversky-Kahneman, losses apart",
     ),
     "cumulative_prospect_theory_prelec": _seed(
-        "Cumulative prospect theory with Prelec's weights",
+        "Prospect theory, Prelec weights",
         SUM,
         utility="loss-averse power",
         weighting="cumulative Prelec",
     ),
     "cumulative_prospect_theory_log_odds": _seed(
-        "Cumulative prospect theory with weights linear in log odds",
+        "Prospect theory, log-odds weights",
         SUM,
         utility="loss-averse power",
         weighting="cumulative linear in log odds",
@@ -181,7 +181,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "probable": _seed("Probable", "probable outcomes", RANGE),
     "tallying": _seed("Tallying", "tallying"),
     "strategy_mixture": _seed(
-        "Expected utility or one good reason",
+        "Utility or one good reason",
         SUM,
         utility="power",
         mixture="at times the worst outcome + at times the most likely outcome",
