@@ -77,7 +77,7 @@ def test_a_composition_written_to_source_reads_back_as_the_same_theory(case):
     }
     assert list(theory.priors) == list(grammar.parameters(composition))
     claims = "; ".join(item.claim for item in grammar.used(composition) if item.claim)
-    assert theory.claim == f"people {claims}."
+    assert theory.claim == f"People {claims}."
     again = composition_of(theory.composition, {name: prior.to_literal() for name, prior in theory.priors.items()})
     assert read_program(TheoryProgram(grammar.write(again, "A name"), "x")).priors == theory.priors
 
