@@ -47,6 +47,7 @@ def registration(
     question: str,
     source: str,
     asked: bool = False,
+    said: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from scipy.stats import chi2
 
 import theories.errors
 from experiments.task import Domain, Stimuli
-from theories.account import ToldClause
+from theories.account import ClauseWording, ToldClause
 from theories.claim import check_claim
 from theories.clause_check import N_PEOPLE, AskedTrials, TriedClause, on_its_side, triable, try_clause, without
-from theories.errors import TheoryError
+from theories.errors import GrammarError, TheoryError
+from theories.families import FAMILIES
+from theories.grammar import composition_of
 from theories.points import at_fractions, check_points
 from theories.sandbox.client import Sandbox, Session
 from theories.sequence import Simulated, replay, simulate
@@ -36,6 +39,7 @@ DEAD = 1e-9
 """A parameter that changes no probability by more than this does nothing."""
 FALSE_ALARM_RATE = 1e-6
 """How often the test of simulated choices refuses a faultless theory."""
+NO_CLAUSE = ClauseWording("nothing further")
 MOST_CANDIDATES = 200
 N_SEQUENCES = 2
 """People in each set of given answers, for theories that learn."""
@@ -616,11 +620,34 @@ def _clauses(trial: _Trial) -> list[Check]:
 
     Sequences may be too short to show what depends on a long past, so that idle clauses are only noted there.
     """
+    foreign = _foreign_clauses(trial.theory, trial.domain.name)
+    if foreign:
+        return [Check("clause", False, None, None, foreign, error="ClaimContradictedError")]
     return [
         Check("clause", item.held, item.size, None, item.sentence, required=not (item.idle and trial.walks),
               error="" if item.held else "ClaimContradictedError")
         for item in _tried_clauses(trial, trial.theory.account().clauses)
     ]  # fmt: skip
+
+
+def _foreign_clauses(theory: Theory, domain: str) -> str:
+    """What is wrong with the clauses of a theory that says that the grammar composed it; empty if nothing is."""
+    family = FAMILIES.get(domain)
+    if theory.composition is None or family is None:
+        return ""
+    priors = {name: prior.to_literal() for name, prior in theory.priors.items()}
+    try:
+        own = family.grammar.clauses(composition_of(theory.composition, priors), labels=False)
+    except GrammarError as error:
+        return f"COMPOSITION is none of the grammar's: {error} Leave it out of a theory that the grammar did not write."
+    stated = [replace(clause, label="", opposite_label="") for clause in theory.clauses]
+    wrong = next((a.says for a, b in zip_longest(stated, own, fillvalue=NO_CLAUSE) if a != b), None)
+    if wrong is None:
+        return ""
+    return (
+        f"CLAUSES are not those of the mechanisms that COMPOSITION names; the first that differs says {wrong!r}. "
+        "Leave COMPOSITION out of a theory that the grammar did not write."
+    )
 
 
 def _tried_clauses(trial: _Trial, clauses: Sequence[ToldClause]) -> list[TriedClause]:
