@@ -20,7 +20,7 @@ from theories.prior import Prior
 Array = NDArray[np.float64]
 LEAST = 1e-3
 """A clause that says something changes the mean probability of some choice by at least this."""
-MOST_HARDLY = 0.05
+MOST_HARDLY = 0.02
 """One that says "hardly" changes probabilities by no more than this on average."""
 N_PEOPLE = 32
 """People of the learned population who are asked."""

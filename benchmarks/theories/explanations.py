@@ -1,4 +1,4 @@
-"""Does what a theory says agree with what it does, and is it all that it needs?
+"""Explanations: does what a theory says agree with what it does, and is every part of it needed.
 
     python benchmarks/theories/explanations.py          # resumes; benchmarks/results/theories/explanations.json
 
@@ -11,9 +11,9 @@ or two clauses exchange the parameters that they speak of. The old words are tri
 refused?), and the changed theory is told anew (is it reworded?).
 
 *Planted truths.* 64 people follow a published theory with one to four further mechanisms; a search of 60 candidates
-from two other theories ends in backward elimination. Counted are mechanisms that the named theory has and the truth has not,
-and the other way round, before and after the elimination. A named theory that predicts as the truth does (within 0.02
-root mean square over 200 other trials) cannot be told apart from it by its predictions, and is counted apart.
+from two other theories ends in backward elimination. Counted are mechanisms that the named theory has and the truth
+has not, and the other way round, before and after the elimination. A named theory that predicts as the truth does
+(within 0.02 root mean square over 200 other trials) cannot be told apart from it, and is counted apart.
 """
 
 from __future__ import annotations
