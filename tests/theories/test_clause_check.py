@@ -58,10 +58,9 @@ def test_a_strength_that_is_not_there_and_a_hardly_that_is_are_refused(sandbox):
     theory, by = theory_of("multiattribute")
     idle, _ = theory_of("multiattribute", 0.0)
     strong = [item for item in theory.account().clauses if item.wording.by == by]
-    (tried,) = check_clauses(
-        read_program(replace(idle.program, source=idle.program.source.replace('["majority_bonus"]', '["lapse"] * 0.0'))),
-        DOMAINS["multiattribute"], sandbox, clauses=strong,
-    )  # fmt: skip
+    source = idle.program.source.replace('["majority_bonus"]', '["lapse"] * 0.0')
+    unused = read_program(replace(idle.program, source=source))
+    (tried,) = check_clauses(unused, DOMAINS["multiattribute"], sandbox, clauses=strong)
     assert tried.idle
     assert not tried.held
     habit, by = theory_of("learning")
