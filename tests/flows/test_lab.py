@@ -23,7 +23,7 @@ from small import form, small_study, write_study
 from flows.carry import carry
 from flows.engine import CLIENT_SECRET, basic, lasting_environment, new_secret, start_server
 from flows.errors import EngineError, FlowError
-from flows.lab import alone, described, down, page_runs, require_reachable, running
+from flows.lab import alone, described, down, own_secret, page_runs, require_reachable, running
 from flows.ports import listen
 from flows.schedule import Schedule, change_schedules
 from flows.start import run_study
@@ -306,6 +306,14 @@ def test_the_laboratory_comes_up_and_goes_down_together(tmp_path: Path) -> None:
         wait_for(lambda: described(runs), 300, log_of(tmp_path))
         found = described(runs)
         assert httpx.get(f"{found['Prefect']}/api/health", timeout=60).status_code == 200
+        asked: dict[str, Any] = {"url": f"{found['Prefect']}/api/deployments/filter", "json": {}, "timeout": 60}
+        secret = basic(own_secret(runs))
+        assert httpx.post(**asked).status_code == 401
+        assert httpx.post(**asked, auth=secret).status_code == 200
+        assert httpx.post(**asked, auth=secret, headers={"Host": "evil.example.org"}).status_code == 421
+        assert httpx.post(**asked, auth=secret, headers={"Origin": "http://evil.example.org"}).status_code == 421
+        mode = (runs / ".lab" / "prefect" / "prefect.db").stat().st_mode
+        assert mode & 0o077 == 0
         assert "<html" in httpx.get(found["Prefect"], timeout=60, follow_redirects=True).text.lower()
         assert "lakatos_runs 1" in httpx.get(found["metrics"], timeout=60).text
 

@@ -13,6 +13,7 @@ from taking_part import SPACES, in_inbox, open_experiment
 from experiments.domains import DOMAINS
 from experiments.participants.web.store import Service, Store
 from experiments.participants.web.texts import texts_for, words_of
+from experiments.quality import are_impossible
 from experiments.task import Design
 from traces.inbox import Inbox
 
@@ -352,6 +353,28 @@ def test_prolific_s_address_is_understood(browser, serve, tmp_path):
     assert page.get_by_role("link", name="Finish").get_attribute("href") == "https://x.org/?cc=CODE1"
     (found,) = Store(tmp_path).submissions()
     assert (found.submission, found.status, found.code) == ("u1", "completed", "CODE1")
+
+
+def test_an_invitation_lets_one_person_in_and_a_bare_address_nobody(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=2, checks=1, access="invited")
+    store = Store(tmp_path)
+    (link,) = store.invite(1)
+    url = serve()
+    page = browser.new_page()
+    page.goto(f"{url}/study/")
+    page.get_by_text("This study is by invitation").wait_for()
+    page.goto(f"{url}/study/?invitation={link}")
+    consent(page)
+    understand(page, "risky")
+    code = finish(page)
+    other = browser.new_page()
+    other.goto(f"{url}/study/?invitation={link}")
+    assert other.locator(".code").inner_text() == code
+    assert len(in_inbox(tmp_path)) == 1
+    (answers,) = in_inbox(tmp_path)
+    assert len(answers.server_time_ms) == len(answers.response_time_ms) == 2
+    assert not any(are_impossible(answers.response_time_ms, answers.server_time_ms))
+    store.shut()
 
 
 @pytest.mark.long
