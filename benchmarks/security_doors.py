@@ -249,7 +249,8 @@ def slow_clients(folder: Path) -> tuple[bool, str]:
     open_experiment(folder)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(create_app(folder), **SERVER))
-        threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
+        serving = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        serving.start()
         time.sleep(2)
         held = [socket.create_connection(listener.getsockname()) for _ in range(20)]
         for one in held:
@@ -260,7 +261,10 @@ def slow_clients(folder: Path) -> tuple[bool, str]:
             one.settimeout(max(SLOW_SECONDS - (time.monotonic() - begun), 0.1))
             with suppress(OSError):
                 closed += one.recv(1) == b""
+        for one in held:
+            one.close()
         server.should_exit = True
+        serving.join(20)
     return closed == len(held), f"{closed} of {len(held)} hung up on within {time.monotonic() - begun:.0f} s"
 
 

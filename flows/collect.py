@@ -6,7 +6,7 @@ as they arrive, and the pass ends while some are missing; the next pass goes on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -541,17 +541,27 @@ def _displace(
     return n_displaced
 
 
-def n_counting(run: Run, name: str) -> int:
-    """How many people's answers to an experiment would count if nobody else came; nothing is written down."""
-    plan, people = run.state.preregistrations[name], answers_of(run.trace, name)
-    return len(people) - len({exclusion.place for exclusion in _exclusions(run, plan, people)})
+def n_counting(run: Run, state: RunState, name: str) -> int:
+    """How many people's answers to an experiment would count if nobody else came; nothing is written down.
+
+    Args:
+        run: That a pass is about to carry on; its own state does not know of the experiment before it does.
+        state: All that is recorded.
+        name: Of the experiment.
+    """
+    people = answers_of(run.trace, name)
+    found = _exclusions(run, state.recruited, state.preregistrations[name], people)
+    return len(people) - len({exclusion.place for exclusion in found})
 
 
 def _exclusions(
-    run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
+    run: Run,
+    recruited: Iterable[str],
+    plan: Recorded[Preregistration],
+    people: Sequence[Recorded[AnswersArrived]],
 ) -> list[Exclusion]:
-    """Who is excluded by which preregistered rule."""
-    before = [known for known in run.state.recruited if known != plan.record.experiment]
+    """Who is excluded by which preregistered rule; ``recruited`` names the experiments that people were asked for."""
+    before = [known for known in recruited if known != plan.record.experiment]
     earlier = {item.record.person for item in answers_of(run.trace, *before)}
     answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
     rules = for_design(run.config.exclusions.rules, _design(run, plan.record).n_presentations)
@@ -562,7 +572,7 @@ def _kept(
     run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
 ) -> list[Recorded[AnswersArrived]]:
     """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
-    name, found = plan.record.experiment, _exclusions(run, plan, people)
+    name, found = plan.record.experiment, _exclusions(run, run.state.recruited, plan, people)
     for exclusion in found:
         item = people[exclusion.place]
         run.record(
