@@ -73,6 +73,9 @@ async def revise(
 
     def work(context: StepContext) -> SearchFinished:
         proposal = search(run, brief, trials, context, strategy.record if strategy else None)
+        if proposal.unspent:
+            tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
+            run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         found = induced(run, trials, best, context) if settings.induction else ()
         return _record(context, cycle, proposal, (*found, *written))
@@ -166,6 +169,7 @@ def _record(context: StepContext, cycle: int, proposal: Proposal, further: Seque
         attempts=context.artifacts.put_json(attempts),
         n_attempts=len(attempts),
         submissions=(*submissions, *further),
+        unspent=proposal.unspent,
     )
 
 

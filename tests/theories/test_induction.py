@@ -18,6 +18,7 @@ from theories.induction.combination import with_combinations
 from theories.induction.induce import induce
 from theories.induction.library import namespace, values, vocabulary
 from theories.induction.mixture import find_mixture
+from theories.induction.past import depends_on_past, shuffled
 from theories.induction.source import Branch, shared_error
 from theories.induction.terms import (
     Term,
@@ -584,3 +585,38 @@ def test_pairs_of_basic_scores_have_gates_for_agreement_and_conflict():
     words = [term.words for term in gates(answers).items]
     conflicts = [text for text in words if text.endswith("favour different products")]
     assert 10 < len(conflicts) <= len(list(combinations(range(n_basic), 2)))
+
+
+def differing_people(weight_of_last, seed=0, n_people=25, n_trials=40):
+    """People who weigh cues and prefer sides each in their own way, and may repeat their last side."""
+    rng = np.random.default_rng(seed)
+    stimuli = some_trials(n_trials, seed)
+    order = rng.permuted(np.tile(np.arange(n_trials), (n_people, 2)), axis=1)
+    weights, lean = 3 * rng.dirichlet(np.ones(3), n_people), rng.normal(0, 1, n_people)
+    lead = np.einsum("pc,tc->pt", weights, stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0]) + lean[:, None]
+    response = np.zeros_like(order)
+    last = np.zeros(n_people)
+    for step in range(order.shape[1]):
+        p = expit(lead[np.arange(n_people), order[:, step]] + weight_of_last * last)
+        response[:, step] = rng.random(n_people) < p
+        last = 2.0 * response[:, step] - 1
+    person = np.repeat(np.arange(n_people), order.shape[1])
+    return Trials("first", stimuli, person, order.ravel(), response.ravel(), np.ones(order.size, dtype=np.int64))
+
+
+@pytest.mark.parametrize(("weight_of_last", "depends"), [(0.0, False), (1.5, True), (-1.5, True)])
+def test_people_who_differ_do_not_pass_for_people_with_a_memory(weight_of_last, depends):
+    answers = read_answers(DOMAIN, [differing_people(weight_of_last)])
+    plain = leads(answers)
+    assert depends_on_past(answers, plain, signs(plain), np.random.default_rng(0)) == depends
+
+
+def test_shuffling_keeps_each_persons_answers_to_each_trial():
+    answers = read_answers(DOMAIN, [differing_people(0.0)])
+    mixed = shuffled(answers, np.random.default_rng(0))
+    for one in range(int(answers.person.max()) + 1):
+        own = answers.person == one
+        before, after = (sorted(zip(item.trial[own], item.response[own], strict=True)) for item in (answers, mixed))
+        assert before == after
+    assert np.array_equal(answers.previous, mixed.previous)
+    assert not np.array_equal(answers.trial, mixed.trial)

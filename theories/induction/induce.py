@@ -144,7 +144,7 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
     place = rng.permutation(n_groups)[answers.group]
     first = sorted(trials[0].stimuli.arrays)[0]
     found = []
-    for form in _forms(answers, first):
+    for form in _forms(answers, first, rng):
         size, score = _best_size(form, answers, place)
         if size is None:
             continue
@@ -173,7 +173,7 @@ def _lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator)
     return sorted(found, key=lambda item: -item.criterion)
 
 
-def _forms(answers: Answers, first: str) -> list[Form]:
+def _forms(answers: Answers, first: str, rng: np.random.Generator) -> list[Form]:
     plain = leads(answers)
     signed = signs(plain)
     divisions = gates(answers)
@@ -205,7 +205,7 @@ def _forms(answers: Answers, first: str) -> list[Form]:
     ]
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
-        if depends_on_past(answers, plain, signed):
+        if depends_on_past(answers, plain, signed, rng):
             forms += _past_forms(answers, first, plain, signed, divisions, search.deeper, grown, lapse)
     return forms
 
