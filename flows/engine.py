@@ -45,6 +45,7 @@ from types import FrameType
 from typing import IO, Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from flows.errors import EngineError, TerminatedError
+from traces.home import cache_home
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -625,8 +626,7 @@ def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
 
 def _empty_database() -> Path:
     """Where an empty database with Prefect's tables is kept: making the tables takes 5 s, half of the start."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-    return cache / "lakatos" / f"prefect-{version('prefect')}.db"
+    return cache_home() / "lakatos" / f"prefect-{version('prefect')}.db"
 
 
 def _copy_database(source: Path, target: Path) -> None:

@@ -38,6 +38,7 @@ from flows.serve import collect  # noqa: E402
 from flows.sweep_commands import sweep_command  # noqa: E402
 from flows.view_commands import view_command  # noqa: E402
 from flows.workbench import app as theory_app  # noqa: E402
+from traces.home import settle_caches  # noqa: E402
 
 app = typer.Typer(
     name="lakatos",
@@ -369,6 +370,7 @@ def main() -> None:
     """Entry point of the command `lakatos`."""
     tether()
     try:
+        settle_caches()
         app()
     except KeyboardInterrupt:
         sys.exit(130)

@@ -25,7 +25,6 @@ References:
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import math
 import time
@@ -50,10 +49,11 @@ from theories.sandbox.layers import NO_EXECUTABLE_MEMORY
 from theories.sandbox.tracer import Compiled, Sampled, Tracer
 from theories.sequence import TINY, follow_cells, simulate
 from theories.theory import Theory
+from traces.home import import_alone
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # once a day it announces its next release
-    az: Any = importlib.import_module("arviz")  # its types cannot be checked
+    az: Any = import_alone("arviz")  # its types cannot be checked
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Method = Literal["NUTS", "adaptive Metropolis", "none"]

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from traces.artifact import write_whole
 from traces.digest import Digest, digest_bytes, is_digest
 from traces.errors import HeadError
+from traces.home import user_home
 from traces.journal import Journal
 from traces.standalone import HEAD_TAG, canonical, head_problem
 from traces.stores.sqlite import sync_folder
@@ -41,7 +42,7 @@ class Head:
 def home() -> Path:
     """The laboratory's home on this machine."""
     named = os.environ.get("LAKATOS_HOME")
-    return Path(named) if named else Path.home() / ".lakatos"
+    return Path(named) if named else (user_home() or Path.home()) / ".lakatos"
 
 
 def second_place() -> Path:

@@ -24,6 +24,7 @@ from typing import Any, Final
 from language_models.serving.errors import InstallationError
 from language_models.serving.flags import Flag, read_flags
 from language_models.serving.profile import Runtime
+from traces.home import cache_home
 
 MODULE: Final = "vllm.entrypoints.openai.api_server"
 """Started instead of the command `vllm`, which the CPU build lacks."""
@@ -71,8 +72,7 @@ def environments_folder() -> Path:
     """Where environments are made: ``LAKATOS_SERVING``, or a folder in the user's cache."""
     if named := os.environ.get("LAKATOS_SERVING"):
         return Path(named)
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "lakatos" / "serving"
+    return cache_home() / "lakatos" / "serving"
 
 
 def environment_folder(runtime: Runtime) -> Path:

@@ -37,6 +37,21 @@ QUICK: dict[str, Any] = {
 }  # fmt: skip
 """Sections with which it is quicker still."""
 
+SHORT: dict[str, Any] = {
+    "theories__candidates": 2,
+    "theories__successors": 1,
+    "theories__induction": False,
+    "theories__draws": 32,
+    "design__trials": 8,
+    "design__participants": 8,
+    "design__candidates": 20,
+    "design__refused": "cover",
+    "participants__careless": 0.3,
+    "exclusions": {"median_time_below_ms": 450.0, "replacements": 4},
+    "stop": {"cycles": 1, "least_cycles": 1},
+}
+"""One cycle with people who are careless: the shortest whole campaign."""
+
 
 def small_study(**changes: Any) -> CampaignConfig:
     """The small study with whole sections or single keys (``section__key``) replaced."""

@@ -32,21 +32,7 @@ from traces.step import JOURNAL_FILE, Trace
 from traces.stores.store import Row
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import small_study
-
-SHORT = {
-    "theories__candidates": 2,
-    "theories__successors": 1,
-    "theories__induction": False,
-    "theories__draws": 32,
-    "design__trials": 8,
-    "design__participants": 8,
-    "design__candidates": 20,
-    "design__refused": "cover",
-    "participants__careless": 0.3,
-    "exclusions": {"median_time_below_ms": 450.0, "replacements": 4},
-    "stop": {"cycles": 1, "least_cycles": 1},
-}
+from small import SHORT, small_study
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,24 @@
+"""The whole loop in the shortest campaign that there is: run to its verdict, audited, reported."""
+
+from __future__ import annotations
+
+import sys
+from html import escape
+from pathlib import Path
+
+from flows.audit import audit
+from flows.record import Concluded
+from flows.report import write_report
+from flows.start import run_study
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small import SHORT, small_study
+
+
+def test_the_shortest_campaign_reaches_a_verdict_that_passes_its_audit_and_is_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "smoke"
+    verdict = run_study(small_study(**SHORT), folder, engine="none", n_workers=1)
+    assert isinstance(verdict, Concluded)
+    found = audit(folder, n_workers=1)
+    assert found.passed, [item for item in found.findings if not item.passed]
+    assert escape(verdict.text) in write_report(folder).read_text(encoding="utf-8")
