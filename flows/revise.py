@@ -117,8 +117,7 @@ def induced(run: Run, trials: Sequence[Trials], best: float, context: StepContex
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(run.domain, trials, context.rng)
-        if item.criterion > best - LEFT_OUT
+        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT)
     )
 
 

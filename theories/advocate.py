@@ -247,7 +247,8 @@ class _Tree:
 
     def fresh(self, n: int) -> list[Composition]:
         """Compositions drawn at random, of which few have a memory."""
-        n_left, found = self._n_with_memory(n), []
+        n_left = self._n_with_memory(n)
+        found: list[Composition] = []
         for _ in range(4 * n):
             drawn = self.grammar.compose(self.rng)
             has_memory = self._map.has_memory(drawn)

@@ -16,6 +16,7 @@ from theories.check import load_theory
 from theories.induction.additive import AdditiveSearch
 from theories.induction.combination import with_combinations
 from theories.induction.induce import induce
+from theories.induction.kernel import logarithms, scores_of_leaves
 from theories.induction.library import namespace, values, vocabulary
 from theories.induction.mixture import find_mixture
 from theories.induction.past import depends_on_past, shuffled
@@ -620,3 +621,28 @@ def test_shuffling_keeps_each_persons_answers_to_each_trial():
         assert before == after
     assert np.array_equal(answers.previous, mixed.previous)
     assert not np.array_equal(answers.trial, mixed.trial)
+
+
+def test_leaves_are_scored_as_their_likelihood_says():
+    """The loop in machine code against the formula, written out with whole tables."""
+    rng = np.random.default_rng(0)
+    with_b, with_a = rng.integers(0, 9, (2, 5, 7))
+    agree = rng.integers(0, with_b + with_a + 1)
+    more_b, more_a = rng.integers(0, 4, (2, 5))
+    total_b, total_a = with_b.max(axis=1) + more_b, with_a.max(axis=1) + more_a
+    prices, constant = rng.random(7), 4.0
+    b, a = total_b[:, None] - with_b, total_a[:, None] - with_a
+    left = np.maximum(log_likelihood(b, a) - constant, (b + a) * np.log(0.5))
+    wanted = log_likelihood(agree, with_b + with_a - agree) + left - prices
+    given = (2 * agree - with_b - with_a, with_b, with_a, total_b, total_a)
+    table = logarithms(int((total_b + total_a).max()))
+    found = scores_of_leaves(*(item.astype(np.float32) for item in given), table, prices, constant)
+    assert found == pytest.approx(wanted, abs=1e-9)
+
+
+def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_before():
+    data = [answer(spared_of_zeros, noise=0.2, n_trials=20)]
+    every = induce(DOMAIN, data, np.random.default_rng(3))
+    least = every[-1].criterion
+    assert induce(DOMAIN, data, np.random.default_rng(3), least=least) == every[:-1]
+    assert induce(DOMAIN, data, np.random.default_rng(3), least=0.0) == []

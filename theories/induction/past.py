@@ -15,7 +15,7 @@ from theories.induction.terms import Answers, Terms, past_gates, past_leads, sig
 Array = NDArray[Any]
 PAYS = 14.0
 """Nats that some term must explain: thousands are looked at, whose largest by chance is about 8."""
-N_SHUFFLES = 3
+N_SHUFFLES = 2
 """Copies of the answers with each person's trials in another order."""
 
 
@@ -36,8 +36,6 @@ def depends_on_past(answers: Answers, plain: Terms, signed: Terms, rng: np.rando
         Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses, Springer, 3rd ed.
     """
     basic = plain.take([row for row, score in enumerate(answers.vocabulary.scores) if score.is_basic])
-    if 0.5 * float(np.max(_statistics(answers, basic, signed, 1) ** 2)) <= PAYS:
-        return False
     copies = beside_one_another([answers, *(shuffled(answers, rng) for _ in range(N_SHUFFLES))])
     statistics = _statistics(copies, basic, signed, 1 + N_SHUFFLES)
     # Each copy's distance from the mean of all others, which has 1 + 1 / N_SHUFFLES times the variance of one.
@@ -52,8 +50,8 @@ def shuffled(answers: Answers, rng: np.random.Generator) -> Answers:
     drawn = np.lexsort((rng.random(len(order)), answers.person))
     source = np.empty_like(order)
     source[order] = drawn
-    moved = {name: getattr(answers, name)[source] for name in ("trial", "response", "count")}
-    return replace(answers, **moved)
+    trial, response, count = answers.trial[source], answers.response[source], answers.count[source]
+    return replace(answers, trial=trial, response=response, count=count)
 
 
 def beside_one_another(copies: Sequence[Answers]) -> Answers:
@@ -61,7 +59,7 @@ def beside_one_another(copies: Sequence[Answers]) -> Answers:
     first = copies[0]
     n_rows, n_people = len(first.trial), int(first.person.max()) + 1
     names = ("trial", "person", "response", "count", "previous", "number")
-    columns = {name: np.concatenate([getattr(copy, name) for copy in copies]) for name in names}
+    columns: dict[str, Any] = {name: np.concatenate([getattr(copy, name) for copy in copies]) for name in names}
     number = np.repeat(np.arange(len(copies)), n_rows)
     columns["person"] += number * n_people
     columns["previous"] += np.where(columns["previous"] >= 0, number * n_rows, 0)
