@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -170,7 +170,7 @@ class GrammarAdvocate:
         fitted = [self.attempt(*item, result) for item, result in zip(cut.values(), results, strict=True)]
         tried = {item.composition.key: item for item in (*proposal.attempts, *fitted)}
         working = [item for item in fitted if item.evaluated is not None]
-        return Proposal(tuple(ranked(tried.values())), tuple(ranked(working)))
+        return replace(proposal, attempts=tuple(ranked(tried.values())), submitted=tuple(ranked(working)))
 
     def attempt(
         self, composition: Composition, parent: Digest | None, change: str, result: Evaluated | TheoryError
