@@ -10,6 +10,7 @@ from flows.config import OWN
 from flows.decide import refined
 from flows.engine import task
 from flows.epoch import lasting
+from flows.errors import StudyError
 from flows.memory_record import InquiryMade
 from flows.remember import advise
 from flows.run import Run
@@ -233,6 +234,12 @@ async def seed_pool(run: Run) -> None:
     for program in (*programs, *(TheoryProgram(source, OWN) for source in settings.programs)):
         checked = await check_program(run, 0, program, "", [run.state.started.digest])
         if not checked.record.passed:
+            stop = program.author == OWN and settings.on_refusal == "stop" and not run.state.designs
+            if stop:
+                raise StudyError(
+                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin "
+                    'anew, or let the study go on without it: theories.on_refusal = "drop".'
+                )
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
             continue
         run.record(
