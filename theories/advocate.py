@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from theories.errors import TheoryError
 from theories.evaluate import Evaluated
 from theories.grammar import Composition, Grammar
+from theories.prune import PrunedComposition, Validate, prune
 from theories.search import (
     Map,
     Objective,
@@ -144,6 +145,29 @@ class GrammarAdvocate:
         """The best by criterion of those with nearly the smallest error."""
         least = min((_error(attempt) for attempt in working), default=0.0)
         return tuple([attempt for attempt in working if _error(attempt) <= self.slack * least][:n])
+
+    def pruned(self, proposal: Proposal, brief: Brief, evaluate: Evaluate, validate: Validate) -> Proposal:
+        """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
+
+        Args:
+            proposal: What `revise` returned.
+            brief: Its first start is the leader.
+            evaluate: As in `revise`.
+            validate: Scores on people that a composition was not fitted to; see `theories.prune`.
+        """
+        cut: dict[object, Trial] = {}
+        for attempt in proposal.submitted:
+            found = prune(self.grammar, attempt.composition, validate, price=self.price)
+            cut.setdefault(found.composition.key, (found.composition, attempt.parent, _told(attempt.change, found)))
+        for start in brief.starts[:1]:
+            found = prune(self.grammar, start.composition, validate, price=self.price)
+            if found.changes:
+                cut.setdefault(found.composition.key, (found.composition, start.digest, _told("", found)))
+        results = evaluate([item[:2] for item in cut.values()]) if cut else []
+        fitted = [self.attempt(*item, result) for item, result in zip(cut.values(), results, strict=True)]
+        tried = {item.composition.key: item for item in (*proposal.attempts, *fitted)}
+        working = [item for item in fitted if item.evaluated is not None]
+        return Proposal(tuple(ranked(tried.values())), tuple(ranked(working)))
 
     def attempt(
         self, composition: Composition, parent: Digest | None, change: str, result: Evaluated | TheoryError
@@ -325,6 +349,12 @@ def _cells(working: Sequence[Attempt]) -> tuple[Array, Array]:
     values = np.concatenate([criterion, error, people], axis=1)
     weights = np.concatenate([WEIGHTS[:2], np.full(people.shape[1], WEIGHTS[2] / people.shape[1])])
     return np.maximum(values, np.quantile(values, WORST, axis=0)), weights
+
+
+def _told(change: str, found: PrunedComposition) -> str:
+    """A change with what was then left out."""
+    before = [] if (change.startswith("narrow") and found.changes) or not change else [change]
+    return "; ".join([*before, *found.changes])
 
 
 def _error(attempt: Attempt) -> float:
