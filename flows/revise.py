@@ -75,6 +75,9 @@ async def revise(
 
     def work(context: StepContext) -> SearchFinished:
         proposal = search(run, brief, trials, context, strategy.record if strategy else None)
+        if proposal.unspent:
+            tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
+            run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         found = induced(run, trials, best, context) if settings.induction else ()
         return _record(context, cycle, proposal, (*found, *written))
@@ -121,8 +124,7 @@ def induced(run: Run, trials: Sequence[Trials], best: float, context: StepContex
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(run.domain, trials, context.rng)
-        if item.criterion > best - LEFT_OUT
+        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT)
     )
 
 
@@ -173,6 +175,7 @@ def _record(context: StepContext, cycle: int, proposal: Proposal, further: Seque
         attempts=context.artifacts.put_json(attempts),
         n_attempts=len(attempts),
         submissions=(*submissions, *further),
+        unspent=proposal.unspent,
     )
 
 
