@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from experiments.task import Trials
 from flows.config import OWN
 from flows.decide import refined
+from flows.design import people_of_study, trials_of_study
 from flows.engine import task
 from flows.epoch import lasting
 from flows.memory_record import InquiryMade
@@ -179,7 +180,7 @@ async def check_program(
         theory: Theory | None = None
         reason = ""
         try:
-            theory = run.laboratory.check(program)
+            theory = run.laboratory.check(program, trials_of_study(run), people_of_study(run))
         except TheoryError as error:
             reason = f"{type(error).__name__}: {error}"
         return TheoryChecked(

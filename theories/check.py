@@ -50,8 +50,12 @@ N_GROUPS = 2
 TIMES = ("cost", "start")
 """Checks whose sentences tell seconds."""
 DECLARED = ("PARAMETERS", "COMPOSITION", "PREDICTIONS")
-MOST_NUMBERS = 200
-"""Numbers that a theory's functions may hold; compositions of the grammar and rules that induction writes hold fewer."""
+LONGEST_ROW = 8
+"""Entries of a list from which on each counts, even one of a single digit."""
+LONGEST_WORD = 40
+"""Characters of a text that names an entry, beyond which it counts as more than a name."""
+MOST_NUMBERS = 100
+"""Numbers that a theory's functions may hold; what the grammar and induction write holds fewer."""
 NUDGES = (2.0**-27, 2.0**-26, 2.0**-25)
 """Relative changes of a trial that nobody could see."""
 JUMP = 0.005
@@ -517,22 +521,33 @@ def _table(trial: _Trial) -> list[Check]:
 
 
 def table_size(source: str) -> int:
-    """Numbers written in a source outside its declarations; eight characters of a text count as one."""
-    size = 0.0
-    for node in parse(source).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in DECLARED:
+    """How many numbers of two digits could be hidden in what a source writes down outside its declarations."""
+    tree = parse(source)
+    own = [node for node in tree.body if getattr(getattr(node, "targets", [None])[0], "id", "") not in DECLARED]
+    nodes = [item for node in own for item in ast.walk(node)]
+    docstrings = {id(item.value) for item in nodes if isinstance(item, ast.Expr)}
+    names = {getattr(item.slice, "value", None) for item in nodes if isinstance(item, ast.Subscript)}
+    short = [item for item in nodes if isinstance(item, ast.Dict) and len(item.keys) <= LONGEST_ROW]
+    names |= {getattr(key, "value", None) for item in short for key in item.keys}
+    names |= set(read_program(TheoryProgram(source, "")).priors)
+    rows = [item for item in nodes if isinstance(item, ast.List | ast.Tuple | ast.Set | ast.Dict)]
+    long = [item for item in rows if len(getattr(item, "elts", getattr(item, "values", ()))) > LONGEST_ROW]
+    listed = {id(item) for row in long for item in ast.walk(row)}
+    size = 0
+    for item in nodes:
+        if not isinstance(item, ast.Constant) or id(item) in docstrings:
             continue
-        docstrings = {id(item.value) for item in ast.walk(node) if isinstance(item, ast.Expr)}
-        for item in ast.walk(node):
-            if not isinstance(item, ast.Constant) or id(item) in docstrings:
-                continue
-            if isinstance(item.value, str | bytes):
-                size += len(item.value) // 8
-            elif isinstance(item.value, int) and not isinstance(item.value, bool):
-                size += max(1, item.value.bit_length() // 32)
-            elif isinstance(item.value, float | complex):
-                size += 1
-    return int(size)
+        if isinstance(item.value, int | float | complex) and not isinstance(item.value, bool):
+            size += max(int(id(item) in listed), len(significant_digits(item.value)) // 2)
+        elif isinstance(item.value, str | bytes) and (item.value not in names or len(item.value) > LONGEST_WORD):
+            size += len(item.value) // 2
+    return size
+
+
+def significant_digits(number: object) -> str:
+    """The digits of a number that carry something: of 0.0250 and of 2500000 "25"."""
+    text = hex(number) if isinstance(number, int) else repr(number).split("e")[0]
+    return "".join(character for character in text.removeprefix("0x") if character.isalnum()).strip("0")
 
 
 def _scaled(stimuli: Stimuli, names: Sequence[str], factor: float) -> Stimuli:

@@ -99,15 +99,15 @@ class TestHonestTheories:
     def test_pass_every_check(self, report):
         assert report.passed
         assert [check.name for check in report.checks] == [
-            "source", "probabilities", "determinism", "processes", "broadcasting", "independence", "order", "choices",
-            "cost", "start", "parameters", "trials", "claim",
+            "source", "probabilities", "determinism", "processes", "broadcasting", "independence", "memory",
+            "size", "table", "digits", "order", "choices", "cost", "start", "parameters", "trials", "claim",
         ]  # fmt: skip
         report.raise_for_failure()
 
     def test_are_tried_on_the_studys_own_trials_as_well(self, report, sandbox):
         without = check_theory(program(GOOD), DOMAIN, sandbox)
         assert "on 50 trials" in result(without, "probabilities").sentence
-        assert "on 250 trials" in result(report, "probabilities").sentence
+        assert "on 90 trials" in result(report, "probabilities").sentence
 
     def test_have_a_report_that_both_people_and_programs_can_read(self, report):
         text = report.to_text()
