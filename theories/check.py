@@ -55,7 +55,7 @@ N_GROUPS = 2
 """Groups in which the draws of such a theory are tried."""
 TIMES = ("cost", "start")
 """Checks whose sentences tell seconds."""
-DECLARED = ("PARAMETERS", "COMPOSITION", "PREDICTIONS")
+DECLARED = ("PARAMETERS", "COMPOSITION", "PREDICTIONS", "CLAUSES")
 LONGEST_ROW = 8
 """Entries of a list from which on each counts, even one of a single digit."""
 LONGEST_WORD = 40
