@@ -51,6 +51,14 @@ class HasVariations(Protocol):
 
 
 @runtime_checkable
+class HasMeasures(Protocol):
+    """A domain with attributes that are measured, so that their last digits cannot matter to anybody."""
+
+    measured: tuple[str, ...]
+    """Arrays that stay as good when all of them are multiplied by nearly 1."""
+
+
+@runtime_checkable
 class HasMoves(Protocol):
     """A domain with continuous attributes."""
 

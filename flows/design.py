@@ -168,6 +168,28 @@ def sample_of_space(run: Run, rng: np.random.Generator, n_most: int) -> Stimuli:
     return largest if run.domain.sequential else largest.take(np.sort(rng.permutation(len(largest))[:n_most]))
 
 
+def trials_of_study(run: Run, n_most: int = 200) -> Stimuli:
+    """Trials of the study on which a theory must keep its word: those asked so far, and others that may be asked."""
+    rng = np.random.default_rng(run.config.seed)
+    parts = [run.trials(name).stimuli for name in reversed(list(run.state.collected))]
+    if run.config.participants.source != "archival":
+        parts.append(sample_of_space(run, rng, n_most))
+    elif not parts:
+        offered = [offer.stimuli for offer in run.source.offers(rng, n_most)]
+        parts = [max(offered, key=len)]
+    if run.domain.sequential:
+        return parts[0]
+    forms = [{name: array.shape[1:] for name, array in part.arrays.items()} for part in parts]
+    alike = [part for part, form in zip(parts, forms, strict=True) if form == forms[0]]
+    share = -(-n_most // len(alike))
+    return Stimuli.concatenate([part.take(np.sort(rng.permutation(len(part))[:share])) for part in alike])
+
+
+def people_of_study(run: Run) -> int:
+    """As many people as are asked together, about, where the study leaves it to the power of a design."""
+    return run.config.design.participants or 25
+
+
 def learned_weights(run: Run, theories: Sequence[Theory], n_draws: int) -> list[Array]:
     """``(n_draws,)`` log weights of each theory's draws, taught by all experiments collected so far."""
     collected = [run.trials(name) for name in run.state.collected]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from experiments.task import Stimuli
+from flows.design import people_of_study, trials_of_study
 from flows.engine import task
 from flows.memory_record import LessonsRecalled
 from flows.remember import recall_about
@@ -325,7 +326,7 @@ async def _try_one(run: Run, cycle: int, heard: Heard[Successor], attempt: int) 
         trials = [run.trials(name) for name in experiments]
         found = try_program(
             program,
-            run.laboratory.check,
+            lambda item: run.laboratory.check(item, trials_of_study(run), people_of_study(run)),
             lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
             GrammarAdvocate(run.family.grammar),
             known,

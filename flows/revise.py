@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from experiments.task import Stimuli, Trials
+from experiments.task import Trials
 from flows.config import OWN
 from flows.decide import refined
+from flows.design import people_of_study, trials_of_study
 from flows.engine import task
 from flows.epoch import lasting
 from flows.errors import StudyError
@@ -189,7 +190,7 @@ async def check_program(
         theory: Theory | None = None
         reason = ""
         try:
-            theory = run.laboratory.check(program, newest_trials(run))
+            theory = run.laboratory.check(program, trials_of_study(run), people_of_study(run))
         except TheoryError as error:
             reason = f"{type(error).__name__}: {error}"
         return TheoryChecked(
@@ -210,11 +211,6 @@ async def check_program(
     return await run.step(
         "check", work, returns=TheoryChecked, inputs=inputs, position={"cycle": cycle, "theory": program.digest}
     )
-
-
-def newest_trials(run: Run) -> Stimuli | None:
-    """Trials of the newest experiment, on which clauses are tried; None before there is one."""
-    return run.trials(list(run.state.collected)[-1]).stimuli if run.state.collected else None
 
 
 def _name(program: TheoryProgram) -> str:

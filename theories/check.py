@@ -7,6 +7,7 @@ given answers instead of trial by trial; its *rows* below are then the steps of 
 
 from __future__ import annotations
 
+import ast
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from scipy.stats import chi2
 
 import theories.errors
 from experiments.task import Domain, Stimuli
+from experiments.variation import HasMeasures
 from theories.account import ClauseWording, ToldClause
 from theories.claim import check_claim
 from theories.clause_check import N_PEOPLE, AskedTrials, TriedClause, on_its_side, triable, try_clause, without
@@ -29,6 +31,7 @@ from theories.families import FAMILIES
 from theories.grammar import composition_of
 from theories.points import at_fractions, check_points
 from theories.sandbox.client import Sandbox, Session
+from theories.sandbox.lint import parse
 from theories.sequence import Simulated, replay, simulate
 from theories.theory import Theory, TheoryProgram, read_program
 
@@ -41,12 +44,30 @@ FALSE_ALARM_RATE = 1e-6
 """How often the test of simulated choices refuses a faultless theory."""
 NO_CLAUSE = ClauseWording("nothing further")
 MOST_CANDIDATES = 200
+MOST_ALONE = 40
+"""Trials of the study that are each asked about alone at all points."""
+STUDY = "the study's own trials"
+N_DRAWS = 64
+"""Draws that are asked about at the study's size."""
 N_SEQUENCES = 2
 """People in each set of given answers, for theories that learn."""
 N_GROUPS = 2
 """Groups in which the draws of such a theory are tried."""
 TIMES = ("cost", "start")
 """Checks whose sentences tell seconds."""
+DECLARED = ("PARAMETERS", "COMPOSITION", "PREDICTIONS", "CLAUSES")
+LONGEST_ROW = 8
+"""Entries of a list from which on each counts, even one of a single digit."""
+LONGEST_WORD = 40
+"""Characters of a text that names an entry, beyond which it counts as more than a name."""
+MOST_NUMBERS = 100
+"""Numbers that a theory's functions may hold; what the grammar and induction write holds fewer."""
+NUDGES = (2.0**-27, 2.0**-26, 2.0**-25)
+"""Relative changes of a trial that nobody could see."""
+JUMP = 0.005
+"""A change of probability that such a change of a trial cannot explain."""
+MOST_JUMPS = 0.1
+"""Share of the study's trials that may be answered otherwise beside them, for rules about special numbers."""
 TIMED = (256, 100)
 """Draws and trials of the call whose time is taken."""
 
@@ -134,6 +155,7 @@ def check_theory(
     *,
     probes: Sequence[Stimuli] | None = None,
     candidates: Stimuli | None = None,
+    n_people: int = N_SEQUENCES,
     seed: int = 0,
     steps: Sequence[_Step] | None = None,
 ) -> CheckReport:
@@ -144,7 +166,8 @@ def check_theory(
         domain: Gives the probes.
         sandbox: Where it runs.
         probes: Instead of the domain's own, for a theory of some of its trials only.
-        candidates: Trials of the study's own space, tried as well; at most the first 200, a schedule whole.
+        candidates: The study's own trials, tried as well; each alone and at all points the first 40, a schedule whole.
+        n_people: As many are asked together in an experiment of the study.
         seed: Of random points, orders and simulated choices; the same seed asks the same.
         steps: Instead of all of them.
 
@@ -156,7 +179,9 @@ def check_theory(
     except TheoryError as error:
         failed = Check("source", False, None, None, str(error), error=type(error).__name__)
         return CheckReport("A program without a name", program.digest, domain.name, (failed,))
-    trial = _Trial(theory, domain, sandbox, domain.probes if probes is None else lambda _: probes, candidates, seed)
+    trial = _Trial(
+        theory, domain, sandbox, domain.probes if probes is None else lambda _: probes, candidates, seed, n_people
+    )
     checks = [Check("source", True, None, None, "it parses, states a claim and declares proper priors.")]
     for step in EVERYTHING if steps is None else steps:
         try:
@@ -175,19 +200,26 @@ def load_theory(
     *,
     thorough: bool = False,
     candidates: Stimuli | None = None,
+    n_people: int = N_SEQUENCES,
 ) -> Theory:
     """The program as a theory of ``domain``, with what was proved of it.
 
     Args:
-        program, domain, sandbox, probes: As in `check_theory`.
+        program, domain, sandbox, probes, candidates, n_people: As in `check_theory`.
         thorough: Whether it must prove everything; else that it answers with probabilities, always the same ones.
-        candidates: Trials of the study's own space, tried as well.
 
     Raises:
         TheoryError: The first check that it fails.
     """
-    steps = None if thorough else NEEDED
-    report = check_theory(program, domain, sandbox, probes=probes, candidates=candidates, steps=steps)
+    report = check_theory(
+        program,
+        domain,
+        sandbox,
+        probes=probes,
+        candidates=candidates,
+        n_people=n_people,
+        steps=None if thorough else NEEDED,
+    )
     report.raise_for_failure()
     # What was measured in seconds differs from run to run and stays out of records.
     lasting = tuple(f"{item.name}: {item.sentence}" for item in report.checks if item.name not in TIMES)
@@ -237,6 +269,7 @@ class _Trial:
         probes: Callable[[np.random.Generator], Sequence[Stimuli]],
         candidates: Stimuli | None,
         seed: int,
+        n_people: int = N_SEQUENCES,
     ) -> None:
         self.theory, self.domain, self.sandbox = theory, domain, sandbox
         self.broadcasts = True
@@ -250,17 +283,20 @@ class _Trial:
         if candidates is not None:
             n_most = len(candidates) if domain.sequential else MOST_CANDIDATES
             self.candidates = candidates.take(np.arange(min(len(candidates), n_most)))
-            named.append(("the study's own trials", self.candidates))
+            some = candidates if domain.sequential else candidates.take(np.arange(min(len(candidates), MOST_ALONE)))
+            named.append((STUDY, some))
         self.sheets = [self._sheet(name, stimuli) for name, stimuli in named]
+        whole = None if self.candidates is None else self._sheet(STUDY, self.candidates, n_people)
+        self.at_study_size: _Sheet | None = whole
 
-    def _sheet(self, name: str, stimuli: Stimuli) -> _Sheet:
-        rows = np.tile(np.arange(len(stimuli)), (N_SEQUENCES, 1))
+    def _sheet(self, name: str, stimuli: Stimuli, n_sequences: int = N_SEQUENCES) -> _Sheet:
+        rows = np.tile(np.arange(len(stimuli)), (n_sequences, 1))
         order = rows if self.domain.sequential else self.rng.permuted(rows, axis=1)
         response = self.rng.integers(0, self.domain.n_options(stimuli), size=(1, *order.shape))
         return _Sheet(name, stimuli, order, _answered(self.domain, stimuli, order, response))
 
     @contextmanager
-    def asking(self, sheets: Sequence[_Sheet]) -> Iterator[_Asker]:
+    def asking(self, sheets: Sequence[_Sheet], *, walks_apart: bool = True) -> Iterator[_Asker]:
         """Processes of their own that answer about these sheets; errors describe the trial that they count."""
         numbers = dict.fromkeys(self.domain.n_options(sheet.stimuli) for sheet in sheets)
         stimuli = [] if self.walks else [sheet.stimuli.arrays for sheet in sheets]
@@ -268,7 +304,9 @@ class _Trial:
         try:
             with ExitStack() as stack:
                 opened = {
-                    number: stack.enter_context(self.sandbox.open_session(source, stimuli, n_options=number))
+                    number: stack.enter_context(
+                        self.sandbox.open_session(source, stimuli, n_options=number, walks_apart=walks_apart)
+                    )
                     for number in numbers
                 }
                 yield _Asker(self, opened, sheets)
@@ -349,7 +387,7 @@ def _same_answers(trial: _Trial) -> list[Check]:
     # Steps of a sequence cost a call each, so walks are tried in few groups; first and last draw walk alone anyway.
     shuffled = trial.rng.permutation(n_points)
     groups = np.array_split(shuffled, min(N_GROUPS, n_points) if trial.walks else n_points)
-    with trial.asking(trial.sheets) as ask:
+    with trial.asking(trial.sheets, walks_apart=False) as ask:
         first = ask(trial.points)
         parts = [ask({name: values[group] for name, values in trial.points.items()}) for group in groups]
         again = ask(trial.points)
@@ -405,6 +443,125 @@ def _separate_units(trial: _Trial) -> list[Check]:
             "Look at one trial at a time: use no maximum, mean or count over the first axis of `trials`.",
         )
     ]  # fmt: skip
+
+
+def _study_size(trial: _Trial) -> list[Check]:
+    """As many people and trials as the study has: twice in one process, and some of them alone in another."""
+    sheet = trial.at_study_size
+    if sheet is None:
+        return []
+    n_units = sheet.order.shape[0] if trial.walks else len(sheet.stimuli)
+    units = np.sort(trial.rng.permutation(n_units)[:N_SEQUENCES])
+    points = at_fractions(trial.theory.priors, trial.rng.random((N_DRAWS, len(trial.theory.priors))))
+    with trial.asking([sheet], walks_apart=False) as ask:
+        first, again = ask(points), ask(points)
+    one = {name: values[-1:] for name, values in points.items()}
+    with trial.asking([sheet.take(int(unit), walks=trial.walks) for unit in units]) as ask:
+        alone = np.concatenate(ask(one), axis=1)
+    n_steps = sheet.order.shape[1] if trial.walks else 1
+    rows = (units[:, None] * n_steps + np.arange(n_steps)).ravel()
+    among = first[0][-1:, rows]
+    some = (
+        replace(sheet, stimuli=sheet.stimuli.take(units))
+        if not trial.walks
+        else replace(sheet, order=sheet.order[units])
+    )
+    memory = _compared(
+        trial, "memory", first, again, 0.0,
+        f"asked about {n_units} {'people' if trial.walks else 'trials'} twice, one process says the same.",
+        "the theory answers differently when the same people are gone through twice in one process {where}. "
+        "Keep nothing between calls: what was learned belongs into the state.",
+        [sheet],
+    )  # fmt: skip
+    size = _compared(
+        trial, "size", [among], [alone], TOLERANCE,
+        f"among {n_units} {'people' if trial.walks else 'trials'} each is answered about as alone.",
+        f"among {n_units} {'people' if trial.walks else 'trials'} the theory answers otherwise than alone {{where}}. "
+        "Look at one person, and without memory at one trial, at a time.",
+        [some],
+    )  # fmt: skip
+    return [memory, size]
+
+
+def _table(trial: _Trial) -> list[Check]:
+    """Whether the source holds a table, and whether answers hang on the last digits of a trial as a table's do."""
+    size = table_size(trial.theory.program.source)
+    checks = [
+        Check(
+            "table",
+            size <= MOST_NUMBERS,
+            size,
+            MOST_NUMBERS,
+            f"its functions hold {size} numbers."
+            + ("" if size <= MOST_NUMBERS else " That is a table, not a rule; say what people do in fewer numbers."),
+            error="" if size <= MOST_NUMBERS else "TheorySourceError",
+        )
+    ]
+    domain, stimuli = trial.domain, trial.candidates
+    if stimuli is None or trial.walks or not isinstance(domain, HasMeasures):
+        return checks
+    sets = [stimuli, *(_scaled(stimuli, domain.measured, 1 + sign * nudge) for nudge in NUDGES for sign in (1, -1))]
+    points = at_fractions(trial.theory.priors, trial.rng.random((4, len(trial.theory.priors))))
+    with trial.asking([replace(trial.sheets[-1], stimuli=item) for item in sets]) as ask:
+        exact, *beside = ask(points)
+    # A limit lies on one side of a trial and a tie breaks by chance; what a table holds stands apart from all sides.
+    apart = np.min([np.abs(item - exact).max(axis=-1) for item in beside], axis=0).max(axis=0) > JUMP
+    alike = np.ptp(np.stack(beside), axis=0).max(axis=(0, -1)) < JUMP
+    jumping = np.flatnonzero(apart & alike)
+    passed = len(jumping) <= MOST_JUMPS * len(stimuli)
+    words = f"{len(jumping)} of {len(stimuli)} trials of the study are answered otherwise when their last digits change"
+    if len(jumping):
+        words += f"; the first is {domain.describe(stimuli, int(jumping[0]))}"
+    words += "." if passed else ". The theory knows these trials by heart; say what people do with any trial."
+    checks.append(
+        Check(
+            "digits",
+            passed,
+            float(len(jumping)),
+            MOST_JUMPS * len(stimuli),
+            words,
+            error="" if passed else "TheoryProbabilityError",
+        )
+    )
+    return checks
+
+
+def table_size(source: str) -> int:
+    """How many numbers of two digits could be hidden in what a source writes down outside its declarations."""
+    tree = parse(source)
+    own = [node for node in tree.body if getattr(getattr(node, "targets", [None])[0], "id", "") not in DECLARED]
+    nodes = [item for node in own for item in ast.walk(node)]
+    docstrings = {id(item.value) for item in nodes if isinstance(item, ast.Expr)}
+    names = {getattr(item.slice, "value", None) for item in nodes if isinstance(item, ast.Subscript)}
+    short = [item for item in nodes if isinstance(item, ast.Dict) and len(item.keys) <= LONGEST_ROW]
+    names |= {getattr(key, "value", None) for item in short for key in item.keys}
+    names |= set(read_program(TheoryProgram(source, "")).priors)
+    rows = [item for item in nodes if isinstance(item, ast.List | ast.Tuple | ast.Set | ast.Dict)]
+    long = [item for item in rows if len(getattr(item, "elts", getattr(item, "values", ()))) > LONGEST_ROW]
+    listed = {id(item) for row in long for item in ast.walk(row)}
+    size = 0
+    for item in nodes:
+        if not isinstance(item, ast.Constant) or id(item) in docstrings:
+            continue
+        if isinstance(item.value, int | float | complex) and not isinstance(item.value, bool):
+            size += max(int(id(item) in listed), len(significant_digits(item.value)) // 2)
+        elif isinstance(item.value, str | bytes) and (item.value not in names or len(item.value) > LONGEST_WORD):
+            size += len(item.value) // 2
+    return size
+
+
+def significant_digits(number: object) -> str:
+    """The digits of a number that carry something: of 0.0250 and of 2500000 "25"."""
+    text = hex(number) if isinstance(number, int) else repr(number).split("e")[0]
+    return "".join(character for character in text.removeprefix("0x") if character.isalnum()).strip("0")
+
+
+def _scaled(stimuli: Stimuli, names: Sequence[str], factor: float) -> Stimuli:
+    """Trials whose measured attributes are all multiplied by nearly 1, so that ties stay ties."""
+    return Stimuli({
+        name: np.asarray(array, dtype=np.float64) * factor if name in names else array
+        for name, array in stimuli.arrays.items()
+    })  # fmt: skip
 
 
 def _order(trial: _Trial) -> list[Check]:
@@ -706,6 +863,8 @@ EVERYTHING: tuple[_Step, ...] = (
     _probabilities,
     _same_answers,
     _separate_units,
+    _study_size,
+    _table,
     _order,
     _choices,
     _cost,
@@ -724,10 +883,11 @@ def _compared(
     limit: float,
     good: str,
     bad: str,
+    sheets: Sequence[_Sheet] = (),
 ) -> Check:
     """The largest difference between two answers to the same questions, and where it is if it is too large."""
     gaps = [np.abs(a - b).max(axis=-1) for a, b in zip(first, second, strict=True)]
-    for gap, sheet, a, b in zip(gaps, trial.sheets, first, second, strict=True):
+    for gap, sheet, a, b in zip(gaps, sheets or trial.sheets, first, second, strict=True):
         if gap.max() > limit:
             draw, row = (int(place) for place in np.unravel_index(int(gap.argmax()), gap.shape))
             option = int(np.abs(a[draw, row] - b[draw, row]).argmax())

@@ -81,19 +81,23 @@ class Laboratory:
         """Protection in which theories run here."""
         return self._pool.submit(lambda: self._sandbox().level.layers).result()
 
-    def check(self, program: TheoryProgram, candidates: Stimuli | None = None) -> Theory:
+    def check(self, program: TheoryProgram, stimuli: Stimuli | None = None, n_people: int = 2) -> Theory:
         """The program as a theory that has passed everything in `check_theory`, with what was proved.
 
         Args:
             program: The text.
-            candidates: Trials of the study's own, tried beside the domain's probes.
+            stimuli: The study's own trials, as far as there are any.
+            n_people: As many are asked together in an experiment of the study.
 
         Raises:
             TheoryError: The first check that it fails.
         """
-        return self._pool.submit(
-            lambda: load_theory(program, self.domain, self._sandbox(), thorough=True, candidates=candidates)
-        ).result()
+
+        def work() -> Theory:
+            sandbox = self._sandbox()
+            return load_theory(program, self.domain, sandbox, thorough=True, candidates=stimuli, n_people=n_people)
+
+        return self._pool.submit(work).result()
 
     def check_claim(self, theory: Theory, predictions: Sequence[Prediction]) -> ClaimReport:
         """Try predictions on a theory's code; see `theories.claim.check_claim`."""

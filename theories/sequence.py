@@ -34,6 +34,10 @@ class Followed:
     """``(n_draws, n_trials, n_options)`` of each option, averaged over those who saw the trial; even odds elsewhere."""
     own: Array
     """``(n_participants, n_steps, n_options)`` probabilities averaged over draws, NaN after a person's last answer."""
+    noted: Array
+    """The same under one draw each, by which a person can be asked about again."""
+    noted_draw: NDArray[np.int64]
+    """``(n_participants,)`` that draw."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,12 @@ def follow_all(
         log_likelihood = np.zeros((n_draws, n_people))
         sums = np.zeros((n_draws, n_trials, n_options))
         own = np.full((n_people, n_steps, n_options), np.nan)
+        noted, everybody = own.copy(), np.arange(n_people)
+        draw = np.random.default_rng().integers(n_draws, size=(n_people,))  # no result depends on it
         for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
             log_likelihood += _log_answers(p, table.response[:, step], there)
             own[there, step] = p.mean(axis=0)[there]
+            noted[there, step] = p[draw, everybody][there]
             people = np.flatnonzero(there)[np.argsort(row[there], kind="stable")]
             places, first = np.unique(row[people], return_index=True)
             sums[:, places] += np.add.reduceat(p[:, people], first, axis=1)
@@ -90,7 +97,15 @@ def follow_all(
             seen[:, None] > 0, sums / np.maximum(seen, 1)[:, None], 1.0 / n_options
         )  # even odds where nobody answered
         for who, length, rows in table.parts:
-            found.append(Followed(log_likelihood[:, who], probabilities[:, rows], own[who, :length]))
+            found.append(
+                Followed(
+                    log_likelihood[:, who],
+                    probabilities[:, rows],
+                    own[who, :length],
+                    noted[who, :length],
+                    draw[who],
+                )
+            )
     return found
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.task import Domain, Stimuli, Trials, check_unmixed
+from theories.alone import check_people_alone, check_trials_alone
 from theories.sandbox.client import Sandbox
 from theories.score import Evidence
 from theories.sequence import expected, follow_all, log_likelihood_of_all
@@ -36,8 +37,10 @@ class View:
             sandbox: Where it runs.
             stimuli: Of each experiment; all with equally many options.
         """
-        self.theory, self.domain, self.stimuli = theory, domain, stimuli
+        self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential
+        self._asked_again = False
+        """Whether some answers were asked for again in a process that was asked nothing else."""
         self._session = sandbox.open_session(
             theory.program.source,
             [] if self.walks else [item.arrays for item in stimuli],
@@ -51,14 +54,18 @@ class View:
 
         Raises:
             TrialsError: A language model answered some of the experiments, and people others.
+            TheoryProbabilityError: A person, or a trial, is answered about otherwise alone; see `theories.alone`.
         """
         check_unmixed(trials)
         if not self.walks:
             answers = self._session.probabilities(parameters)
+            check_trials_alone(self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers)
+            self._asked_again = True
             return [Evidence(item, answer) for item, answer in zip(trials, answers, strict=True)]
         if all(item.pooled for item in trials):
             return [Evidence(item, p) for item, p in zip(trials, self.probabilities(parameters), strict=True)]
         followed = follow_all(self._session, self.domain, parameters, trials)
+        check_people_alone(self._session, self.domain, parameters, trials, followed)
         return [
             Evidence(item, own.probabilities, own.log_likelihood) for item, own in zip(trials, followed, strict=True)
         ]
@@ -68,7 +75,9 @@ class View:
         check_unmixed(trials)
         if self.walks:
             return log_likelihood_of_all(self._session, self.domain, parameters, trials)
-        return np.concatenate([item.log_likelihood for item in self.evidence(parameters, trials)], axis=1)
+        answers = self._session.probabilities(parameters)
+        found = [Evidence(item, answer).log_likelihood for item, answer in zip(trials, answers, strict=True)]
+        return np.concatenate(found, axis=1)
 
     def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet."""
@@ -85,4 +94,6 @@ class View:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._session.close()
+        with self._session:
+            if kind is None and not self._asked_again:
+                self._session.check_forgetful()

@@ -170,6 +170,7 @@ class IntertemporalDomain(OneShot):
     """Choices between two amounts of money at two delays."""
 
     name = "intertemporal"
+    measured: tuple[str, ...] = ("amounts", "delays_days")
     options: tuple[str, ...] = ("sooner", "later")
 
     def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:

@@ -124,6 +124,7 @@ class MultiattributeDomain(OneShot):
     """Two products, one rating per expert, known validities."""
 
     name: str = "multiattribute"
+    measured: tuple[str, ...] = ("ratings", "rating_max", "validities")
     options: tuple[str, ...] = ("A", "B")
 
     def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:

@@ -169,6 +169,7 @@ class OffersDomain(OneShot):
     """Choices among four suppliers of electricity."""
 
     name = "offers"
+    measured: tuple[str, ...] = ("price",)
     options: tuple[str, ...] = ("A", "B", "C", "D")
 
     def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:

@@ -271,6 +271,7 @@ class RiskyDomain(OneShot):
     """Choices between two gambles with stated amounts and probabilities."""
 
     name = "risky"
+    measured: tuple[str, ...] = ("outcomes",)
     options: tuple[str, ...] = ("A", "B")
 
     def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:

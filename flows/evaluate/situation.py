@@ -297,7 +297,7 @@ def _judge_source(item: Situation, value: Successor, laboratory: Laboratory) -> 
     trials = [Trials.from_json(table) for table in item.trials]
     tried = try_program(
         program,
-        laboratory.check,
+        lambda item: laboratory.check(item, max((part.stimuli for part in trials), key=len)),
         lambda checked: laboratory.evaluate_program(checked, trials, n_draws=N_DRAWS),
         GrammarAdvocate(FAMILIES[item.domain].grammar),
         (),

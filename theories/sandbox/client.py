@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import secrets
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -131,18 +132,24 @@ class Sandbox:
         n_options: int = 2,
         limits: Limits | None = None,
         lint: bool = True,
+        walks_apart: bool = True,
     ) -> Session:
-        """A process that keeps a theory and its stimuli for repeated calls; arguments as in `probabilities`."""
+        """A process that keeps a theory and its stimuli for repeated calls; arguments as in `probabilities`.
+
+        With ``walks_apart`` False walks share one process, which shows whether the theory keeps what it was told.
+        """
         limits = limits or self.limits
         if lint:
             check_source(source, limits.source_bytes)
         elif len(source.encode(errors="surrogatepass")) > limits.source_bytes:
             raise TheoryResourceError(f"the source is longer than {limits.source_bytes} bytes; shorten it.")
         sets = [_prepared(arrays, index) for index, arrays in enumerate(stimuli)]
-        payload = b"".join(wire.payload_of(arrays) for arrays in sets)
-        with self._lock:
-            child = self._fork(limits, len(payload))
-        return Session(child, source, sets, payload, n_options, limits)
+
+        def start(n_bytes: int) -> Child:
+            with self._lock:
+                return self._fork(limits, n_bytes)
+
+        return Session(start, source, sets, n_options, limits, walks_apart)
 
     @property
     def level(self) -> Level:
@@ -210,31 +217,57 @@ class Sandbox:
         raise AssertionError("unreachable")
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """One person's answers from one of several calls, to be asked for again."""
+
+    call: int
+    parameters: dict[str, NDArray[Any]]
+    answers: list[Array]
+    """``(n_trials, n_options)`` for each set of stimuli."""
+
+
 class Session:
-    """One theory on one body of stimuli, for repeated calls. Made by `Sandbox.open_session`; close it after use."""
+    """One theory on one body of stimuli, for repeated calls. Made by `Sandbox.open_session`; close it after use.
+
+    Every walk begins in a process that has been asked nothing before, so that a theory cannot answer from what an
+    earlier walk told it. Other calls share a process, since they tell a theory no answers; that it keeps nothing
+    between them is tried by `check_forgetful`.
+    """
 
     def __init__(
         self,
-        child: Child,
+        start: Callable[[int], Child],
         source: str,
         stimuli: list[dict[str, NDArray[Any]]],
-        payload: bytes,
         n_options: int,
         limits: Limits,
+        walks_apart: bool = True,
     ) -> None:
         self.broadcasts = True
         """False once a call had to be made one draw at a time."""
-        self._child = child
-        self._limits = limits
+        self._start, self._source, self._stimuli = start, source, stimuli
+        self._limits, self._walks_apart = limits, walks_apart
         self._n_options = n_options
         self._n_trials = [len(next(iter(arrays.values()))) for arrays in stimuli]
         self._lock = threading.Lock()
         self._walking: dict[str, NDArray[Any]] = {"": np.zeros(1)}
         self._step, self._paired = 0, False
-        header = {"source": source, "n_options": n_options, "stimuli": [wire.describe(arrays) for arrays in stimuli]}
+        self._together: dict[bool, bool] = {}
+        """Whether walks took all draws at once, paired and not, as far as they have shown."""
+        self._n_calls = 0
+        self._kept: _Kept | None = None
+        self._open()
+
+    def _open(self) -> None:
+        """Start a process that has read the theory and has been asked nothing."""
+        payload = b"".join(map(wire.payload_of, self._stimuli))
+        described = [wire.describe(arrays) for arrays in self._stimuli]
+        header = {"source": self._source, "n_options": self._n_options, "stimuli": described}
+        self._child, self._fresh = self._start(len(payload)), True
         try:
             self._ask(header, payload, [])
-            child.keep(len(payload))
+            self._child.keep(len(payload))
         except BaseException:
             self.close()
             raise
@@ -251,7 +284,40 @@ class Session:
             )
         answers = [np.empty(size) for size in sizes]
         self._ask_probabilities({"parameters": wire.describe(values)}, wire.payload_of(values), answers, values)
+        self._fresh = False
+        self._n_calls += 1
+        if self._n_calls > 1 and not secrets.randbelow(self._n_calls - 1):  # each call with equal chances
+            draw = secrets.randbelow(n_draws)
+            own = {name: array[draw : draw + 1].copy() for name, array in values.items()}
+            self._kept = _Kept(self._n_calls, own, [answer[draw].copy() for answer in answers])
         return answers
+
+    def check_forgetful(self) -> None:
+        """Ask one person of one earlier call again, in a process that has been asked nothing else.
+
+        Which call and which person nobody knows beforehand. A first call came from such a process anyway.
+
+        Raises:
+            TheoryProbabilityError: The theory answers otherwise than it did among other calls.
+        """
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return
+        self._child.close()
+        self._open()
+        n_calls = self._n_calls
+        again = self.probabilities(kept.parameters)
+        for index, (before, now) in enumerate(zip(kept.answers, again, strict=True)):
+            gap = np.abs(before - now[0]).max(axis=-1, initial=0.0)
+            if gap.max(initial=0.0) <= TOLERANCE:
+                continue
+            trial = int(gap.argmax())
+            values = ", ".join(f"{name}={float(array[0]):g}" for name, array in kept.parameters.items() if name)
+            raise TheoryProbabilityError(
+                f"the theory answers {before[trial]} at call {kept.call} of {n_calls} and {now[0, trial]} in a process "
+                f"that was asked nothing before, at stimuli set {index}, trial {trial}"
+                f"{f' ({values})' if values else ''}. Keep nothing between calls."
+            )
 
     def begin(self, parameters: Mapping[str, NDArray[Any]], *, paired: bool = False) -> None:
         """Begin to walk through sequences with ``(n_draws,)`` values of each parameter, forgetting an earlier walk.
@@ -262,7 +328,16 @@ class Session:
         self._walking, _ = _draws(parameters)
         self._paired = paired
         with self._lock:
-            header = {"begin": True, "paired": paired, "parameters": wire.describe(self._walking)}
+            if self._walks_apart and not self._fresh:
+                self._child.close()
+                self._open()
+            self._fresh = False
+            header = {
+                "begin": True,
+                "paired": paired,
+                "broadcasts": self._together.get(paired),
+                "parameters": wire.describe(self._walking),
+            }
             self._ask(header, wire.payload_of(self._walking), [])
         self._step = 0
 
@@ -304,8 +379,10 @@ class Session:
         header = {"step": {name: wire.describe(own) for name, own in prepared.items()}}
         payload = b"".join(wire.payload_of(own) for own in prepared.values())
         walking = {} if self._paired else self._walking
-        self._ask_probabilities(header, payload, [answer], walking, self._step, ("step", "sequence"))
+        said = self._ask_probabilities(header, payload, [answer], walking, self._step, ("step", "sequence"))
         self._step += 1
+        if said.get("broadcasts") is False or len(next(iter(self._walking.values()))) > 1:
+            self._together[self._paired] = said.get("broadcasts") is not False
         return answer
 
     def close(self) -> None:
@@ -326,8 +403,8 @@ class Session:
         parameters: Mapping[str, NDArray[Any]],
         first: int = 0,
         units: tuple[str, str] = ("stimuli set", "trial"),
-    ) -> None:
-        """Fill ``answers``, the first of which is unit ``first``, with normalised probabilities."""
+    ) -> dict[str, Any]:
+        """Fill ``answers``, the first of which is unit ``first``, with normalised probabilities; what else was said."""
         fine: list[bool] = []
         with self._lock:
             said = self._ask(header, payload, answers, lambda *given: fine.append(_fill(*given)))
@@ -335,6 +412,7 @@ class Session:
         for index, answer in enumerate(answers):
             if not fine[index]:
                 raise _no_probabilities(answer, first + index, parameters, units)
+        return said
 
     def _ask(
         self,

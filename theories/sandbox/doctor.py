@@ -25,8 +25,10 @@ KNOWN_LAYERS = (
     "not_dumpable",
     "landlock",
     "rlimits",
+    "no_time_stamps",
     "seccomp",
     "no_executable_memory",
+    "no_clocks",
 )
 """Every name that `theories.sandbox.client.Level.layers` may hold."""
 COIN = "def choose(parameters, trials, xp):\n    return 0.5 + 0 * parameters['x'] + 0 * trials['x']\n"

@@ -7,6 +7,7 @@ A layer that the kernel or the machine refuses is left out and reported; whoever
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import platform
 import resource
@@ -18,25 +19,34 @@ from functools import cache
 
 # fmt: off
 SYSTEM_CALLS: dict[str, tuple[int, tuple[int, ...]]] = {
-    # audit architecture, and the numbers of: read write close fstat lseek mmap mprotect munmap brk rt_sigreturn readv
-    # writev sched_yield mremap madvise nanosleep getpid exit exit_group gettimeofday getuid getgid geteuid getegid
-    # gettid time futex sched_getaffinity clock_gettime clock_getres clock_nanosleep restart_syscall membarrier rseq
-    # getrusage times
-    "x86_64": (0xC000003E, (0, 1, 3, 5, 8, 9, 10, 11, 12, 15, 19, 20, 24, 25, 28, 35, 39, 60, 231, 96, 102, 104, 107,
-                            108, 186, 201, 202, 204, 228, 229, 230, 219, 324, 334, 98, 100)),
-    # the same without time, which this architecture lacks; never run on such a machine
-    "aarch64": (0xC00000B7, (63, 64, 57, 80, 62, 222, 226, 215, 214, 139, 65, 66, 124, 216, 233, 101, 172, 93, 94, 169,
-                             174, 176, 175, 177, 178, 98, 123, 113, 114, 115, 128, 283, 293, 165, 153)),
+    # audit architecture, and the numbers of: read write close fstat lseek mmap mprotect munmap brk
+    # rt_sigreturn readv writev sched_yield mremap madvise exit exit_group getuid getgid geteuid
+    # getegid futex restart_syscall membarrier rseq
+    "x86_64": (0xC000003E, (0, 1, 3, 5, 8, 9, 10, 11, 12, 15, 19, 20, 24, 25, 28, 60, 231, 102, 104, 107, 108,
+                            202, 219, 324, 334)),
+    # never run on such a machine
+    "aarch64": (0xC00000B7, (63, 64, 57, 80, 62, 222, 226, 215, 214, 139, 65, 66, 124, 216, 233, 93, 94, 174, 176,
+                             175, 177, 98, 128, 283, 293)),
 }
 # fmt: on
 """System calls that NumPy needs once it is loaded. All others fail with EPERM: nothing opens, connects, forks,
-executes, signals, traces, changes limits or handlers, or asks for entropy."""
+executes, signals, traces, changes limits or handlers, asks for entropy, the time, or its own number."""
 THREAD_CALLS = {
-    "x86_64": (14, 131, 273, 318, 232, 233, 281, 290, 291),
-    "aarch64": (135, 132, 99, 278, 22, 21, 22, 19, 20),
+    "x86_64": (14, 131, 273, 318, 232, 233, 281, 290, 291, 35, 39, 96, 186, 201, 204, 229, 98, 100),
+    "aarch64": (135, 132, 99, 278, 22, 21, 22, 19, 20, 101, 172, 169, 178, 123, 114, 165, 153),
 }
-"""What the threads of the inference profile need beside: rt_sigprocmask sigaltstack set_robust_list getrandom, and to
-wait for each other epoll_wait epoll_ctl epoll_pwait eventfd2 epoll_create1."""
+"""What the threads of the inference profile need beside: rt_sigprocmask sigaltstack set_robust_list getrandom, to wait
+for each other epoll_wait epoll_ctl epoll_pwait eventfd2 epoll_create1, and to measure how long they take nanosleep
+getpid gettimeofday gettid time sched_getaffinity clock_getres getrusage times."""
+CLOCK_CALLS = {"x86_64": (228, 230), "aarch64": (113, 115)}
+"""clock_gettime and clock_nanosleep, answered in the inference profile for clocks of the machine and of the process
+itself. The clock of another process has a negative number, which looks large."""
+N_CLOCKS = 12
+VDSO_CALLS = {
+    "__vdso_clock_gettime": 228, "__vdso_gettimeofday": 96, "__vdso_time": 201, "__vdso_clock_getres": 229,
+    "__vdso_getcpu": 309, "__vdso_getrandom": 318,
+}  # fmt: skip
+"""Functions by which a process on x86_64 learns the time and alike without a system call, and that call's number."""
 CLONE_CALL = {"x86_64": 56, "aarch64": 220}
 """clone, answered in the inference profile when it asks for a thread, never for a process."""
 FCNTL_CALL = {"x86_64": 72, "aarch64": 25}
@@ -46,11 +56,14 @@ MAPPING_CALLS = {"x86_64": (9, 10), "aarch64": (222, 226)}
 """mmap and mprotect, refused when they ask for executable memory."""
 CLONE3 = 435
 CLONE_THREAD = 0x00010000
+NO_CLOCKS = "no_clocks"
+"""Name of the layer in which a theory learns neither the time nor how long something takes."""
 NO_EXECUTABLE_MEMORY = "no_executable_memory"
 """Name of the layer that forbids machine code made at run time, and with it compilation."""
 
 CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x04000000, 0x08000000, 0x10000000, 0x40000000
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_TSC, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 26, 38
+AT_SYSINFO_EHDR, SHT_DYNSYM, MAP_FIXED = 33, 11, 16
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
 
 
@@ -96,12 +109,65 @@ def enter_namespaces() -> tuple[str, ...]:
     return ()
 
 
-def give_up_rights(address_space: int, *, compiling: bool = False) -> tuple[str, ...]:
+def divert_clocks() -> bool:
+    """Have the functions that tell the time without a system call make one, which a filter can refuse.
+
+    The kernel maps these functions, the vDSO, into every process; here their first bytes are replaced. Children inherit
+    this. See vdso(7).
+
+    Returns:
+        Whether it was done; only for Linux on x86_64 it is known how.
+    """
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return False
+    getauxval = libc().getauxval
+    getauxval.restype, getauxval.argtypes = ctypes.c_ulong, (ctypes.c_ulong,)
+    base = getauxval(AT_SYSINFO_EHDR)
+    if not base:
+        return False
+    image, places = vdso_image(base)
+    if "__vdso_clock_gettime" not in places:
+        return False
+    for name in VDSO_CALLS.keys() & places.keys():
+        code = b"\xb8" + struct.pack("<I", VDSO_CALLS[name]) + b"\x0f\x05\xc3"  # mov eax, number; syscall; ret
+        image[places[name] : places[name] + len(code)] = code
+    size = ctypes.c_size_t(-(-len(image) // mmap.PAGESIZE) * mmap.PAGESIZE)
+    change = libc().mmap
+    change.restype = ctypes.c_void_p
+    where = ctypes.c_void_p(base)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_FIXED
+    if change(where, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, ctypes.c_long(0)) != base:
+        return False
+    ctypes.memmove(base, bytes(image), len(image))
+    call("mprotect", where, size, mmap.PROT_READ | mmap.PROT_EXEC)
+    return True
+
+
+def vdso_image(base: int) -> tuple[bytearray, dict[str, int]]:
+    """The ELF image at ``base``, and where in it each function begins."""
+    (table,) = struct.unpack("<Q", ctypes.string_at(base + 40, 8))
+    size, n_sections = struct.unpack("<HH", ctypes.string_at(base + 58, 4))
+    image = bytearray(ctypes.string_at(base, table + size * n_sections))
+    sections = [struct.unpack_from("<IIQQQQII", image, table + size * index) for index in range(n_sections)]
+    found = {}
+    for _, kind, _, _, offset, length, link, *_ in sections:
+        if kind != SHT_DYNSYM:
+            continue
+        names = sections[link][4]
+        for place in range(offset, offset + length, 24):
+            name, _, _, _, value = struct.unpack_from("<IBBHQ", image, place)
+            end = image.index(b"\0", names + name)
+            found[image[names + name : end].decode()] = value
+    return image, found
+
+
+def give_up_rights(address_space: int, *, compiling: bool = False, diverted: bool = False) -> tuple[str, ...]:
     """Apply every layer that works here, in an order in which none undoes another; return their names.
 
     Args:
         address_space: Largest address space that is allowed from now on, in bytes.
         compiling: Whether threads and executable memory stay allowed, as a compiler and a sampler need them.
+        diverted: Whether `divert_clocks` was done, so that the filter refuses the time as well.
     """
     if sys.platform != "linux":
         set_limits(address_space, threads=compiling)
@@ -113,6 +179,7 @@ def give_up_rights(address_space: int, *, compiling: bool = False) -> tuple[str,
         ("not_dumpable", lambda: void(call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0))),
         ("landlock", restrict_files),
         ("rlimits", lambda: set_limits(address_space, threads=compiling)),
+        ("no_time_stamps", stop_time_stamps if diverted else not_here),
         ("seccomp", lambda: filter_system_calls(compiling)),
     )
     done = []
@@ -124,7 +191,19 @@ def give_up_rights(address_space: int, *, compiling: bool = False) -> tuple[str,
         done.append(name)
     if "seccomp" in done and not compiling:
         done.append(NO_EXECUTABLE_MEMORY)
+        if diverted:
+            done.append(NO_CLOCKS)
     return tuple(done)
+
+
+def stop_time_stamps() -> None:
+    """Have the processor end this process where it reads the processor's own counter of time."""
+    call("prctl", PR_SET_TSC, 2, 0, 0, 0)
+
+
+def not_here() -> None:
+    """The layer that is left out."""
+    raise OSError("not in this profile")
 
 
 def void(_: int) -> None:
@@ -202,6 +281,14 @@ def filter_program(compiling: bool = False) -> bytes:
     ]
     if compiling:
         allowed = (*allowed, *MAPPING_CALLS[machine], *THREAD_CALLS[machine])
+        for number in CLOCK_CALLS[machine]:
+            program += [
+                (equal, 0, 4, number),
+                (load, 0, 0, 16),  # low half of the first argument, the clock
+                (at_least, 1, 0, N_CLOCKS),
+                (answer, 0, 0, allow),
+                (answer, 0, 0, refuse),
+            ]
         program += [
             (equal, 0, 4, CLONE_CALL[machine]),
             (load, 0, 0, 16),  # low half of the first argument, the flags

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import gc
 import importlib
 import json
@@ -17,6 +18,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 import types
 import warnings
@@ -39,6 +41,8 @@ NOTHING = memoryview(b"")
 
 Serve = Callable[[memoryview, memoryview], None]
 """What a child does with the memory that it shares with the laboratory; see `serve`."""
+GiveUp = Callable[[int], tuple[str, ...]]
+"""`theories.sandbox.layers.give_up_rights` as a zygote applies it."""
 
 
 def main() -> NoReturn:
@@ -57,7 +61,9 @@ def command(namespaces: Sequence[str], address_space: int, serve: Serve, *, comp
         compiling: Whether children keep threads and executable memory.
     """
     control = socket.socket(fileno=os.dup(0))
-    expected = probe(address_space, compiling)
+    diverted = not compiling and layers.divert_clocks()
+    give_up = functools.partial(layers.give_up_rights, compiling=compiling, diverted=diverted)
+    expected = probe(address_space, give_up)
     hello = json.dumps({
         "layers": [*namespaces, *expected],
         "landlock_abi": layers.landlock_abi(),
@@ -76,7 +82,7 @@ def command(namespaces: Sequence[str], address_space: int, serve: Serve, *, comp
         if name == b"fork":
             pid = os.fork()
             if pid == 0:
-                child(descriptors, address_space + argument, expected, serve, compiling)
+                child(descriptors, address_space + argument, expected, serve, give_up)
             children.add(pid)
             answer = pid
         elif argument not in children:
@@ -124,13 +130,13 @@ def kill(pid: int) -> None:
             send(pid, signal.SIGKILL)
 
 
-def probe(address_space: int, compiling: bool) -> tuple[str, ...]:
+def probe(address_space: int, give_up: GiveUp) -> tuple[str, ...]:
     """The layers that a child gets here, found out by a child that tries them all."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            os.write(writer, json.dumps(layers.give_up_rights(address_space + 2**30, compiling=compiling)).encode())
+            os.write(writer, json.dumps(give_up(address_space + 2**30)).encode())
         finally:
             os._exit(0)
     os.close(writer)
@@ -141,7 +147,7 @@ def probe(address_space: int, compiling: bool) -> tuple[str, ...]:
 
 
 def child(
-    descriptors: Sequence[int], address_space: int, expected: tuple[str, ...], serve: Serve, compiling: bool
+    descriptors: Sequence[int], address_space: int, expected: tuple[str, ...], serve: Serve, give_up: GiveUp
 ) -> NoReturn:
     """Give up all rights, then read one theory and answer for it until the requests end.
 
@@ -149,7 +155,8 @@ def child(
         descriptors: Pipes of requests and answers, and the memory shared with the laboratory, if there is any.
         address_space: Largest address space, in bytes.
         expected: Layers without which nothing is run.
-        serve, compiling: As in `command`.
+        serve: As in `command`.
+        give_up: Applies the layers for so many bytes of address space, and names them.
     """
     try:
         os.setsid()
@@ -160,11 +167,18 @@ def child(
             os.dup2(source, descriptor)
         os.closerange(ANSWERS + 1, 256)  # the zygote never holds more than a handful
         warnings.simplefilter("ignore")
-        if layers.give_up_rights(address_space, compiling=compiling) == expected:
+        forget_number()
+        if give_up(address_space) == expected:
             os.write(ANSWERS, wire.READY)
             serve(sent, room)
     finally:
         os._exit(70)
+
+
+def forget_number() -> None:
+    """Take away what Python noted of this process's number, which tells how many theories ran before."""
+    with contextlib.suppress(AttributeError):
+        threading.main_thread()._native_id = 0  # type: ignore[attr-defined]
 
 
 def serve(sent: memoryview, room: memoryview) -> None:
@@ -189,7 +203,6 @@ def serve(sent: memoryview, room: memoryview) -> None:
     write_answer({})
     evaluators = [Evaluator(program.choose, trials, n_options) for trials in stimuli]
     walk: Walk | None = None
-    verdicts: dict[bool, bool | None] = {}
     while True:
         header, payload = read_request(sent)
         try:
@@ -201,10 +214,7 @@ def serve(sent: memoryview, room: memoryview) -> None:
                 continue
             parameters, _ = wire.arrays_from(header["parameters"], payload)
             if header.get("begin"):
-                if walk:
-                    verdicts[walk.paired] = walk.verdict
-                paired = bool(header.get("paired"))
-                walk = Walk(program, parameters, n_options, verdicts.get(paired), paired)
+                walk = Walk(program, parameters, n_options, header["broadcasts"], header["paired"])
                 write_answer({})
                 continue
             answers = [evaluator.probabilities(parameters) for evaluator in evaluators]
@@ -373,11 +383,6 @@ class Walk:
         for before in self.past:
             self.one_by_one(before)
         return self.one_by_one(now)
-
-    @property
-    def verdict(self) -> bool | None:
-        """Whether the theory takes all draws at once, as far as this walk has shown; None if it has not."""
-        return self.broadcasts if self.broadcasts is not None else True if self.past else None
 
     def one_by_one(self, now: Mapping[str, Any]) -> wire.AnyArray:
         """All draws, each alone."""

@@ -610,7 +610,7 @@ def test_attempt_on_the_machine_fails(sandbox, honest, world, name):
 
 def test_attempt_that_needs_nothing_succeeds(sandbox, world):
     """Attempts would mean nothing if they failed for want of a module."""
-    assert outcome(sandbox, hostile(world, "return os.getpid() > 0 and ctypes.CDLL(None).getpid() > 0")) == 1.0
+    assert outcome(sandbox, hostile(world, "return os.getuid() >= 0 and ctypes.CDLL(None).getuid() >= 0")) == 1.0
 
 
 @pytest.mark.parametrize(
