@@ -183,7 +183,7 @@ def _mending(
     return replace(
         asked,
         task=f"{asked.task} These of your statements do not count yet: mend their claims, or leave them out.",
-        exhibits=(Exhibit("your statements that do not count", refused), *asked.exhibits),
+        exhibits=(Exhibit("your statements that do not count", refused), *heard.shown),
         inputs=(heard.answered.digest, *asked.inputs),
         tools=False,
     )
