@@ -106,10 +106,10 @@ def scoring(n_theories: int, n_experiments: int, n_people: int) -> dict[str, flo
         laboratory.layers  # noqa: B018  (starts the sandbox)
         own, wall = processor_s(), time.perf_counter()
         nats = [
-            item.declared.mean
-            for table in trials
-            for item in laboratory.scores_of(pool, table, N_DRAWS, {})
-            if not isinstance(item, Exception)
+            item.left_out.mean
+            for items in laboratory.scores_of(pool, trials, N_DRAWS)
+            if not isinstance(items, Exception)
+            for item in items
         ]
         own, wall = processor_s() - own, time.perf_counter() - wall
     n_bytes = sum(

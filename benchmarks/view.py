@@ -203,8 +203,8 @@ def scored(out: Writer, name: Digest, experiment: str, trials: Digest, predicted
     units = Units.of(UnitScores(np.linspace(0.9, 1.1, N_PEOPLE) * log, np.full(N_PEOPLE, float(N_TRIALS))))
     out.record(
         TheoryScored(
-            theory=name, experiment=experiment, trials=trials, engine="score-1", n_draws=256, declared=units,
-            learned=units, proportions=tuple(predicted.tolist()), error=0.01, correlation=0.9,
+            theory=name, experiment=experiment, trials=trials, engine="score-1", n_draws=256, left_out=units,
+            frozen=units, proportions=tuple(predicted.tolist()), error=0.01, correlation=0.9,
         ),
         "score", name, trials, begun={},
     )  # fmt: skip

@@ -167,10 +167,10 @@ def order(records: list[Recorded[Record]]) -> Iterator[Finding]:
                     wrong.append(f"answers to {record.experiment} came before its preregistration or recruitment")
             case TheoryScored():
                 n_scores += 1
-                n_frozen += record.learned is not None
+                n_frozen += record.frozen is not None
                 if record.experiment not in collected:
                     wrong.append(f"{record.theory[:8]} was scored on {record.experiment} before its answers came")
-                if record.learned is not None and record.theory not in preregistered.get(record.experiment, ()):
+                if record.frozen is not None and record.theory not in preregistered.get(record.experiment, ()):
                     unfrozen.append(
                         f"{record.theory[:8]} has a prequential score on {record.experiment} without "
                         "predictions frozen for it"

@@ -24,7 +24,6 @@ from flows.roles import check_models
 from flows.run import Run, begin, create_run, has_run, open_run
 from flows.sensitivity import compare_exclusions
 from flows.source import archive_trials
-from theories.evaluate import Evaluated
 from theories.score import telling
 from traces.digest import Digest
 from traces.fold import canonical_digest
@@ -113,13 +112,11 @@ def examine_fold(child: Run, leader: Digest, fold: int, folder: str, rows: Seque
     assert child.state.sealed is not None
     (sealed,) = [child.trials_of(digest) for digest in child.state.sealed.record.trials]
     theories, n_draws = child.config.theories, child.config.theories.draws
-    seen = [child.trials(name) for name in child.state.collected]
-    seeds = [(child.family.seeds[name][1], None) for name in theories.seeds]
-    fitted = child.laboratory.evaluate(child.family.grammar, seeds, seen)
+    programs = {name: child.family.program(name).digest for name in theories.seeds}
     found = {
-        name: telling(child.laboratory.proportions(item.theory, sealed.stimuli, n_draws)).ravel()
-        for name, item in zip(theories.seeds, fitted, strict=True)
-        if isinstance(item, Evaluated)
+        name: telling(child.laboratory.proportions(child.theory(digest), sealed.stimuli, n_draws)).ravel()
+        for name, digest in programs.items()
+        if digest in child.state.fits
     }
     winner = child.theory(leader)
     return FoldFinished(

@@ -48,6 +48,7 @@ from experiments.task import Design, Trials
 from flows.engine import task
 from flows.errors import FlowError
 from flows.interview import interview
+from flows.preregister import frozen_theory
 from flows.run import Run
 from flows.state import RunState
 from theories.score import log_predictive, noise_ceiling
@@ -429,8 +430,8 @@ def stop_early(
     frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
     columns = []
     for name in rivals:
-        (evidence,) = run.laboratory.evidence(run.theory(name), [trials], plan.record.n_draws)
-        columns.append(log_predictive(evidence, frozen[f"{name}:log_weights"]).log_predictive)
+        (evidence,) = run.laboratory.evidence(frozen_theory(run, name, frozen), [trials], plan.record.n_draws)
+        columns.append(log_predictive(evidence).log_predictive)
     ties = [
         (rivals.index(pair.first), rivals.index(pair.second))
         for pair in chosen.powers

@@ -12,7 +12,7 @@ from experiments.task import Stimuli, Trials, with_random_sides
 from flows.design import sample_of_space
 from flows.engine import task
 from flows.record import TheoriesMapped, TruthCompared
-from flows.run import Run
+from flows.run import Run, fits_of
 from theories.distance import theory_map
 from theories.theory import LAPSE, Theory
 from traces.digest import Digest
@@ -45,12 +45,11 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
             sample = parts
         told = [name for name in names if name == names[0] or name in run.state.seeds]
         corrected = _distances(run, hidden, told, parts, lapse=False)
-        lapsing = [name for name in told if LAPSE in run.theory(name).priors]
         return TruthCompared(
             hidden=hidden.name,
             n_trials=sum(map(len, parts)),
             corrected=corrected,
-            uncorrected=corrected | _distances(run, hidden, lapsing, parts, lapse=True),
+            uncorrected=_distances(run, hidden, told, parts, lapse=True),
             pool=_distances(run, hidden, names, sample, lapse=False),
             sequence=_sequence_statistics(run, hidden, told[0], parts[0], context.rng),
         )
@@ -59,7 +58,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         "compare_truth",
         work,
         returns=TruthCompared,
-        inputs=[run.state.cycles[-1].digest, *(run.state.theories[name].digest for name in names)],
+        inputs=[run.state.cycles[-1].digest, *fits_of(run, names)],
     )
 
 
@@ -77,15 +76,26 @@ def _space(run: Run, rng: np.random.Generator) -> list[Stimuli]:
 def _distances(
     run: Run, hidden: Theory, names: Sequence[Digest], parts: Sequence[Stimuli], *, lapse: bool
 ) -> dict[Digest, float]:
-    """Mean squared error of each theory's choice proportions against the rule without its lapses."""
+    """Mean squared error of each theory's choice proportions against the rule's.
+
+    Like is compared with like: lapses are left out on both sides, and only where both declare some; errors that a rule
+    makes in other ways are people's behaviour, which a theory has to predict.
+    """
 
     def proportions(theory: Theory, lapse: bool) -> Array:
         return np.concatenate([run.laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts])
 
     if not names:
         return {}
-    truth = proportions(hidden, False)
-    return {name: float(np.mean((proportions(run.theory(name), lapse) - truth) ** 2)) for name in names}
+    truths: dict[bool, Array] = {}
+    found = {}
+    for name in names:
+        theory = run.theory(name)
+        kept = lapse or not all(LAPSE in item.priors for item in (hidden, theory))
+        if kept not in truths:
+            truths[kept] = proportions(hidden, kept)
+        found[name] = float(np.mean((proportions(theory, kept) - truths[kept]) ** 2))
+    return found
 
 
 def _sequence_statistics(
@@ -117,7 +127,7 @@ def repetitions(trials: Trials) -> dict[str, float]:
 
 @task(name="map_theories")
 async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
-    """Lay out the pool's theories by what their declared people choose, on trials of the space."""
+    """Lay out the pool's theories by what their people choose, on trials of the space."""
     names = list(run.state.pool)
     if len(names) < 3:
         return None
@@ -134,5 +144,5 @@ async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
             n_trials=len(stimuli),
         )
 
-    inputs = [run.state.cycles[-1].digest, *(run.state.theories[name].digest for name in names)]
+    inputs = [run.state.cycles[-1].digest, *fits_of(run, names)]
     return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.participants.archival import ArchivalParticipants
 from experiments.record import SealedOpened
-from experiments.task import Trials
 from flows.compare import compare_truth, map_theories
-from flows.design import learned_weights
 from flows.engine import task
 from flows.record import EXPLORATORY, Concluded, CrossValidated, ErrorOnTrials
-from flows.run import Run
-from theories.score import Estimate, UnitScores, log_predictive, paired_difference, squared_errors
+from flows.run import Run, fits_of
+from theories.record import SealedScored, Units
+from theories.score import Estimate, log_predictive, paired_difference, squared_errors
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
@@ -42,34 +41,53 @@ async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
     return await run.step("open_sealed", work, returns=SealedOpened, inputs=[run.state.cycles[-1].digest])
 
 
+@task(name="score_sealed")
+async def score_sealed(run: Run) -> None:
+    """Score all rivals on the sealed answers, with the people that the open ones taught."""
+    opened = run.state.sealed
+    if opened is None:
+        return
+    trials = [run.trials_of(digest) for digest in opened.record.trials]
+    n_draws = run.config.theories.draws
+
+    def score(name: Digest, context: StepContext) -> SealedScored:
+        evidence = run.laboratory.evidence(run.theory(name), trials, n_draws)
+        squared = [squared_errors(item.probabilities.mean(axis=0), item.trials) for item in evidence]
+        return SealedScored(
+            theory=name,
+            experiments=opened.record.experiments,
+            n_draws=n_draws,
+            scores=tuple(Units.of(log_predictive(item)) for item in evidence),
+            squared=tuple(tuple(item.tolist()) for item in squared),
+        )
+
+    for name in run.state.pool:
+        inputs = [opened.digest, run.state.theories[name].digest, *fits_of(run, [name])]
+        await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
+
+
 @task(name="conclude")
 async def conclude(run: Run) -> Recorded[Concluded]:
     """Say which theory leads, on what evidence, and by how much."""
     run.progress.stage(len(run.state.cycles), "verdict", "")
     opened = run.state.sealed
+    await score_sealed(run)
     truth = await compare_truth(run)
     await map_theories(run)
     inputs = [run.state.cycles[-1].digest]
     further = (run.state.confirmation, run.state.sensitivity)
     inputs += [item.digest for item in (opened, truth, *further) if item is not None]
+    inputs += [item.digest for item in run.state.sealed_scores.values()]
     inputs += [fold.digest for fold in run.state.folds]
-    inputs += [
-        run.state.scores[name, item].digest
-        for name in run.state.seeds
-        if name in run.state.pool
-        for item in run.state.collected
-    ]
+    inputs += [run.state.scores[name, item].digest for name in run.state.pool for item in run.state.collected]
 
     def work(context: StepContext) -> Concluded:
         board = run.state.board()
         leader = board.leader.theory
         seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
         rivals = [name for name in seeds if name != leader]
-        trials = [run.trials_of(digest) for digest in opened.record.trials] if opened else []
-        compared = dict.fromkeys([leader, *seeds])
-        sealed = {name: _on_sealed(run, name, trials) for name in compared} if trials else {}
-        errors = tuple(_errors(run, name, sealed.get(name)) for name in compared)
-        rival, advantage, basis, n_compared = _advantage(run, leader, rivals, sealed)
+        errors = tuple(_errors(run, name) for name in dict.fromkeys([leader, *seeds]))
+        rival, advantage, basis, n_compared = _advantage(run, leader, rivals)
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
         holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
         cross_validated = _cross_validated(run)
@@ -98,31 +116,7 @@ async def conclude(run: Run) -> Recorded[Concluded]:
     return await run.step("conclude", work, returns=Concluded, inputs=inputs)
 
 
-@dataclass(frozen=True)
-class _OnSealed:
-    """What a theory makes of the sealed answers, experiment by experiment."""
-
-    experiments: tuple[str, ...]
-    squared: tuple[Array, ...]
-    """See `squared_errors`."""
-    declared: tuple[UnitScores, ...]
-    learned: tuple[UnitScores, ...]
-    """With the population that the open answers taught: equal terms for wide ranges."""
-
-
-def _on_sealed(run: Run, name: Digest, trials: Sequence[Trials]) -> _OnSealed:
-    theory, n_draws = run.theory(name), run.config.theories.draws
-    (log_weights,) = learned_weights(run, [theory], n_draws)
-    evidence = run.laboratory.evidence(theory, trials, n_draws)
-    return _OnSealed(
-        tuple(item.experiment for item in trials),
-        tuple(squared_errors(item.probabilities.mean(axis=0), item.trials) for item in evidence),
-        tuple(log_predictive(item) for item in evidence),
-        tuple(log_predictive(item, log_weights) for item in evidence),
-    )
-
-
-def _errors(run: Run, name: Digest, sealed: _OnSealed | None) -> ErrorOnTrials:
+def _errors(run: Run, name: Digest) -> ErrorOnTrials:
     """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
     groups: dict[str, list[Array]] = {}
     opened = []
@@ -132,7 +126,7 @@ def _errors(run: Run, name: Digest, sealed: _OnSealed | None) -> ErrorOnTrials:
         squared = squared_errors(predicted.reshape(len(trials.stimuli), -1), trials)
         opened.append(squared.mean())
         groups.setdefault(run.state.designs[experiment].record.archive or experiment, []).append(squared)
-    if sealed is None:
+    if name not in run.state.sealed_scores:
         return ErrorOnTrials(
             theory=name,
             open=float(np.mean(opened)),
@@ -141,11 +135,12 @@ def _errors(run: Run, name: Digest, sealed: _OnSealed | None) -> ErrorOnTrials:
             all=float(np.mean(opened)),
             sealed_score=None,
         )
-    for experiment, squared in zip(sealed.experiments, sealed.squared, strict=True):
+    sealed = run.state.sealed_scores[name].record
+    for experiment, values in zip(sealed.experiments, sealed.squared, strict=True):
         if experiment in groups:
-            groups[experiment].append(squared)
+            groups[experiment].append(np.asarray(values))
     flat = np.concatenate(sealed.squared)
-    scores = [item.mean for item in sealed.declared]
+    scores = [item.scores.mean for item in sealed.scores]
     return ErrorOnTrials(
         theory=name,
         open=float(np.mean(opened)),
@@ -156,26 +151,27 @@ def _errors(run: Run, name: Digest, sealed: _OnSealed | None) -> ErrorOnTrials:
     )
 
 
-def _advantage(
-    run: Run, leader: Digest, rivals: Sequence[Digest], sealed: Mapping[Digest, _OnSealed]
-) -> tuple[Digest | None, Estimate | None, str, int]:
+def _advantage(run: Run, leader: Digest, rivals: Sequence[Digest]) -> tuple[Digest | None, Estimate | None, str, int]:
     """The first rival that comes closest to the leader on the most trustworthy data there are, and by how much.
 
-    The leader was chosen on the open data, frozen experiments among them, so there it counts how many theories it was
-    chosen from. That it must beat every rival needs no correction: a false claim would have to be false for each.
+    The leader was chosen on the same data, so it counts how many theories it was chosen from. That it must beat every
+    rival needs no correction: a false claim would have to be false for each.
     """
     if not rivals:
         return None, None, "no first rival", 1
     n_compared = 1
     frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
-    if sealed:
-        found = {name: paired_difference(sealed[leader].learned, sealed[name].learned) for name in rivals}
+    if run.state.sealed_scores:
+        own = {name: item.record.scores for name, item in run.state.sealed_scores.items()}
+        scores = {name: [units.scores for units in items] for name, items in own.items()}
+        found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
         basis = "sealed trials, populations learned from the open ones"
+        n_compared = len(scores)
     elif all(item is not None for item in frozen.values()):
         found = {name: item[0] for name, item in frozen.items() if item is not None}
         n_experiments = min(item[1] for item in frozen.values() if item is not None)
         basis = f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
-        frozen_names = {name for (name, _), item in run.state.scores.items() if item.record.learned is not None}
+        frozen_names = {name for (name, _), item in run.state.scores.items() if item.record.frozen is not None}
         n_compared = len(frozen_names & set(run.state.pool))
     else:
         found = {name: run.state.board().of(name).behind for name in rivals}
@@ -233,7 +229,7 @@ def _text(
         how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}{chosen}; {basis})"
         claim = "predicts choices better than" if holds else "is not shown to predict choices better than"
         parts.append(f"{name} {claim} {run.state.name(rival)}, the first rival that comes closest: {how}.")
-    parts.append(f"It says: {run.state.theories[leader].record.claim}")
+    parts.append(f"It says: {run.theory(leader).claim}")
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"
@@ -244,7 +240,7 @@ def _text(
         truth = run.state.truth.record
         parts.append(
             f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
-            f"{truth.corrected[leader]:.2g} without its lapses and {truth.uncorrected[leader]:.2g} with them."
+            f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without the lapses that both declare."
         )
     if cross_validated:
         best = cross_validated[0]

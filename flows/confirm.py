@@ -14,7 +14,7 @@ from experiments.power import power_of_people, recovery_power
 from experiments.record import DesignChosen, PairPower
 from experiments.task import Design, Offer, Stimuli, identities
 from flows.collect import Asked, Waiting, collect, recruit, standing
-from flows.design import DESIGN_DRAWS, differing, learned_weights
+from flows.design import DESIGN_DRAWS, differing
 from flows.engine import task
 from flows.preregister import CONFIRMATION, preregister
 from flows.record import ConfirmationFinished
@@ -133,18 +133,17 @@ def contrast(run: Run, context: StepContext, offers: Sequence[Offer], leader: Di
     """The trials on which two theories, as the data have taught them, differ most, and the power to tell them apart."""
     settings, repetitions = run.config.confirmation, repetitions_of(run)
     theories = [run.theory(leader), run.theory(rival)]
-    weights = learned_weights(run, theories, DESIGN_DRAWS)
     found: list[tuple[float, Stimuli, list[Array], Array | None]] = []
     for offer in offers:  # one, or several schedules
         stimuli, answers = offer.stimuli, []
         if not run.domain.sequential:
             answers = [own[0] for own in run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)]
-            rows = most_different(run, stimuli, answers, weights)
+            rows = most_different(run, stimuli, answers)
             stimuli, answers = stimuli.take(rows), [own[:, rows] for own in answers]
         people, gain = None, 0.0
         if run.domain.sequential or any(theory.learns for theory in theories):
             people = run.laboratory.scores_of_simulated_people(
-                theories, weights, stimuli, context.rng, repetitions=repetitions, n_people=SIMULATED
+                theories, DESIGN_DRAWS, stimuli, context.rng, repetitions=repetitions, n_people=SIMULATED
             )
             gain = float((people[0, :, 0] - people[0, :, 1]).mean() + (people[1, :, 1] - people[1, :, 0]).mean())
         found.append((gain, stimuli, answers, people))
@@ -152,9 +151,7 @@ def contrast(run: Run, context: StepContext, offers: Sequence[Offer], leader: Di
     if people is not None:
         table = power_of_people(people, settings.participants, context.rng, n_simulations=200)
     else:
-        table = recovery_power(
-            answers, repetitions, settings.participants, context.rng, n_simulations=200, log_weights=weights
-        )
+        table = recovery_power(answers, repetitions, settings.participants, context.rng, n_simulations=200)
     return Contrast(rival, stimuli, (float(table.power[0, 1]), float(table.power[1, 0])))
 
 
@@ -163,9 +160,9 @@ def repetitions_of(run: Run) -> int:
     return 1 if run.domain.sequential else run.config.confirmation.repetitions
 
 
-def most_different(run: Run, stimuli: Stimuli, answers: list[Array], weights: list[Array]) -> list[int]:
+def most_different(run: Run, stimuli: Stimuli, answers: list[Array]) -> list[int]:
     """Rows of the trials, different ones, on which two theories' expected choices are farthest apart."""
-    first, second = (np.einsum("d,dto->to", np.exp(w), own) for w, own in zip(weights, answers, strict=True))
+    first, second = (own.mean(axis=0) for own in answers)
     gap = np.abs(first - second).sum(axis=1)
     keys = identities(run.domain, stimuli)
     rows: list[int] = []
@@ -182,8 +179,8 @@ def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFini
     pair = [run.state.scores.get((name, CONFIRMATION)) for name in (leader, rival)]
     names = [run.state.name(name) for name in (leader, rival)]
     advantage = None
-    if all(item is not None and item.record.learned is not None for item in pair):
-        own, other = ([item.record.learned.scores] for item in pair if item is not None and item.record.learned)
+    if all(item is not None and item.record.frozen is not None for item in pair):
+        own, other = ([item.record.frozen.scores] for item in pair if item is not None and item.record.frozen)
         advantage = paired_difference(own, other)
     outcome, text = verdict(names[0], names[1], None if advantage is None else advantage.interval)
     collected = run.state.collected[CONFIRMATION]

@@ -32,7 +32,8 @@ from memory.tools import TOOLS
 from memory.validation import validate_tool
 from theories.grammar import Grammar
 from theories.roles.record import Investigated
-from theories.score import is_tie, paired_difference
+from theories.score import is_tie
+from theories.scoreboard import advantage_on
 from traces.digest import Digest, canonical_json
 from traces.step import Recorded, StepContext
 
@@ -47,7 +48,7 @@ async def consolidate(run: Run, cycle: int, settled: list[Recorded[VerdictResolv
     for item in settled:
         verdict = run.state.verdicts[item.record.verdict].record
         pair = [run.state.scores[name, item.record.experiment] for name in (verdict.candidate, verdict.incumbent)]
-        advantage = paired_difference(*([score.record.declared.scores] for score in pair))
+        advantage = advantage_on(*(score.record for score in pair))
         if verdict.probability < 0.5 or advantage.value > 0 or is_tie(advantage):
             continue
         checked = run.state.theories[verdict.candidate].record

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from experiments.power import power_of_people
-from flows.design import PEOPLE, learned_weights, sample_of_space
+from flows.design import PEOPLE, sample_of_space
 from flows.epoch import rescored
-from flows.run import Run
+from flows.run import Run, fits_of
 from flows.state import RunState
 from judges.critic import (
     PROBABILITIES,
@@ -170,7 +170,7 @@ async def _recover(run: Run, verdict: Verdict, answers: dict[str, int]) -> Diges
         theories = [run.theory(name) for name in names]
         stimuli = sample_of_space(run, context.rng, run.config.design.trials)
         people = run.laboratory.scores_of_simulated_people(
-            theories, learned_weights(run, theories, RECOVERY_DRAWS), stimuli, context.rng, n_people=PEOPLE
+            theories, RECOVERY_DRAWS, stimuli, context.rng, n_people=PEOPLE
         )
         share = float(power_of_people(people, _n_people(run), context.rng).power[0, 1])
         (critic,) = (critic for critic in critics_of(run) if critic.name == RECOVERY)
@@ -186,6 +186,7 @@ async def _recover(run: Run, verdict: Verdict, answers: dict[str, int]) -> Diges
 
     inputs = [run.state.theories[name].digest for name in names]
     inputs += [item.digest for item in run.state.collected.values()]
+    inputs += fits_of(run, names)
     position: dict[str, int | str] = {"cycle": verdict.cycle, "theory": verdict.candidate}
     found = await run.step("recover", work, returns=CriticAnswered, inputs=inputs, position=position)
     answers[RECOVERY] = found.record.level

@@ -42,7 +42,7 @@ from flows.engine import task
 from flows.run import Run
 from theories.errors import TheoryError
 from theories.record import Units
-from theories.score import is_tie, learn_population
+from theories.score import is_tie
 from theories.theory import Theory
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
@@ -64,11 +64,10 @@ ELSEWHERE = 400
 
 @dataclass(frozen=True)
 class Rival:
-    """A theory in a design search, with the population that the data so far have taught."""
+    """A theory in a design search, with the people that the answers so far have taught."""
 
     digest: Digest
     theory: Theory
-    log_weights: Array
 
 
 @task(name="design")
@@ -144,7 +143,7 @@ def distance(run: Run, first: Digest, second: Digest) -> float:
     gaps = [np.subtract(a.proportions, b.proportions) for a, b in zip(own, other, strict=True)]
     apart = float(np.sqrt(np.mean(np.concatenate(gaps) ** 2)))
     if any(run.theory(theory).learns for theory in (first, second)):  # they may differ along sequences alone
-        apart = max(apart, _apart_along_sequences([a.declared for a in own], [b.declared for b in other]))
+        apart = max(apart, _apart_along_sequences([a.left_out for a in own], [b.left_out for b in other]))
     return apart
 
 
@@ -190,19 +189,9 @@ def people_of_study(run: Run) -> int:
     return run.config.design.participants or 25
 
 
-def learned_weights(run: Run, theories: Sequence[Theory], n_draws: int) -> list[Array]:
-    """``(n_draws,)`` log weights of each theory's draws, taught by all experiments collected so far."""
-    collected = [run.trials(name) for name in run.state.collected]
-    if not collected:
-        return [np.full(n_draws, -np.log(n_draws)) for _ in theories]
-    return [learn_population(own) for own in run.laboratory.likelihoods_of(theories, collected, n_draws)]
-
-
 def search_design(run: Run, context: StepContext, cycle: int, number: int, names: Sequence[Digest]) -> DesignChosen:
     """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
-    theories = [run.theory(name) for name in names]
-    weights = learned_weights(run, theories, DESIGN_DRAWS)
-    rivals = [Rival(*parts) for parts in zip(names, theories, weights, strict=True)]
+    rivals = [Rival(name, run.theory(name)) for name in names]
     question = _question(run, rivals)
     offers = [_with_proposals(run, context, item, cycle, number) for item in _offers(run, context, cycle)]
     people: list[Array | None] = [None] * len(offers)
@@ -263,11 +252,6 @@ class Question:
     def theories(self) -> list[Theory]:
         """The rivals' theories."""
         return [rival.theory for rival in self.rivals]
-
-    @property
-    def log_weights(self) -> list[Array]:
-        """The rivals' populations."""
-        return [rival.log_weights for rival in self.rivals]
 
     @property
     def learns(self) -> bool:
@@ -354,7 +338,6 @@ def _most_informative_first(run: Run, context: StepContext, question: Question, 
             question.log_prior,
             rng=context.rng,
             n_people=200,
-            log_weights=question.log_weights,
         ).value
         for place in range(len(offers))
     ]
@@ -405,7 +388,6 @@ def _choose(
         n_trials=min(settings.trials, len(offer.stimuli)),
         rng=context.rng,
         random_share=settings.random_share,
-        log_weights=question.log_weights,
         costs=_costs(run, offer.stimuli, repetitions),
         budget=settings.cost.most_per_participant or float("inf"),
     )
@@ -431,7 +413,6 @@ def _choose(
             question.log_prior,
             identify=lambda stimuli: identities(run.domain, stimuli),
             rng=context.rng,
-            log_weights=question.log_weights,
         )
     return chosen, selection.information, selection.random_rows
 
@@ -491,7 +472,6 @@ def _plan(
             rng=context.rng,
             n_people=500,
             repetitions=repetitions,
-            log_weights=question.log_weights,
         )
     stopping, text = None, ""
     if settings.stopping.rule == "bayes_factor" and not offer.pooled:
@@ -503,7 +483,7 @@ def _plan(
             settings.stopping.bayes_factor,
         )
         if people is None:
-            people = scores_of_people(answers, repetitions, 512, context.rng, log_weights=question.log_weights)
+            people = scores_of_people(answers, repetitions, 512, context.rng)
         found = operate(stopping, people, context.rng, ties=ties)
         text = f"{stopping.to_text()}. By simulation: {found.to_text(names)}."
     costs = _costs(run, stimuli, repetitions)
@@ -553,7 +533,6 @@ def _power(
             n_participants or most,
             context.rng,
             n_simulations=100,
-            log_weights=question.log_weights,
             pooled=offer.pooled,
         )
     return find_n_participants(
@@ -564,7 +543,6 @@ def _power(
         power=settings.power,
         pairs=question.open_pairs,
         n_simulations=200,
-        log_weights=question.log_weights,
     )
 
 
@@ -595,7 +573,7 @@ def _simulated_people(
 ) -> Array:
     """``(n_rivals, n_people, n_rivals)`` scores of simulated people; see `Laboratory.scores_of_simulated_people`."""
     return run.laboratory.scores_of_simulated_people(
-        question.theories, question.log_weights, stimuli, context.rng, repetitions=repetitions, n_people=n_people
+        question.theories, DESIGN_DRAWS, stimuli, context.rng, repetitions=repetitions, n_people=n_people
     )
 
 

@@ -331,7 +331,7 @@ def scored(run: Run, theory: Digest, experiment: str) -> Scored:
     record = run.state.scores[theory, experiment].record
     shares = np.asarray(record.proportions).reshape(-1, 1 if record.n_options == 2 else record.n_options)
     whole = np.hstack([1 - shares, shares]) if record.n_options == 2 else shares
-    return Scored(record.declared.scores, whole, run.trials(experiment).proportions)
+    return Scored(record.left_out.scores, whole, run.trials(experiment).proportions)
 
 
 def measure(run: Run, cycle: int, submission: Submission, inputs: Sequence[Digest]) -> list[Digest]:

@@ -123,7 +123,7 @@ class Figures:
                 trials = run.trials(name)
                 predicted = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
                 sets += [
-                    (predicted[:, option], Shares.of(trials, option), score.record.learned)
+                    (predicted[:, option], Shares.of(trials, option), score.record.frozen)
                     for option in range(-predicted.shape[1], 0)
                 ]
         if not sets:

@@ -10,11 +10,12 @@ from flows.engine import task
 from flows.epoch import lasting, measure, open_epoch, rescore, rubric_of, submission_of, turn_epoch
 from flows.read_pairs import read_pairs
 from flows.revise import check_program
-from flows.run import Run
+from flows.run import Run, fits_of
 from flows.score import score
 from judges.decision import VERIFY
 from judges.epoch import rank
 from judges.judge import Verdict
+from theories.complexity import form_of_source
 from theories.record import SearchFinished, Submitted, TheoryAdmitted, TheoryCompared
 from theories.score import Estimate, is_tie, paired_difference
 from theories.theory import TheoryProgram
@@ -34,12 +35,14 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     await rescore(run, cycle)
     incumbent = run.state.board().leader.theory
     fresh: list[Digest] = []
+    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories}
     for submission in found.record.submissions:
-        if submission.source in run.state.theories:
-            continue
         source = run.trace.artifacts.get(submission.source).decode()
+        if form_of_source(source) in forms:
+            continue
         program = TheoryProgram(source, submission.author, submission.parents)
         checked = await check_program(run, cycle, program, submission.change, [found.digest])
+        forms.add(form_of_source(source))
         if checked.record.passed:
             fresh.append(program.digest)
         else:
@@ -96,8 +99,7 @@ async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequen
 async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCompared] | None:
     """Whether a theory of the pool predicts the same and as well, over the space and not only on the trials so far.
 
-    Those whose declared people choose alike and which the data do not tell apart are compared, after adaptation as
-    well. One that only narrows the people of a wider theory declares others, and is let in: the score decides.
+    Those whose people choose alike and which the data do not tell apart are compared, after adaptation as well.
     """
     near = [
         name
@@ -114,7 +116,7 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
             found = found or run.laboratory.duplicate(run.theory(candidate), [run.theory(n) for n in group], stimuli)
         if found is not None and found.distance.declared < DISTINCT:
             twin = found.theory.digest
-        size = {name: run.state.theories[name].record.n_parameters for name in (candidate, *near)}
+        size = {name: run.state.theories[name].record.code_length for name in (candidate, *near)}
         return TheoryCompared(
             theory=candidate,
             cycle=cycle,
@@ -125,13 +127,14 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
         )
 
     inputs = [run.state.theories[name].digest for name in (candidate, *near)]
+    inputs += fits_of(run, (candidate, *near))
     return await run.step("compare", work, returns=TheoryCompared, inputs=inputs, position={"cycle": cycle})
 
 
 def _advantage(run: Run, first: Digest, second: Digest) -> Estimate:
-    """Of the first theory's declared population over the second's, on all data so far."""
+    """Of the first theory over the second, on all data so far, each experiment predicted from the others."""
     own, other = ([run.state.scores[name, item].record for item in run.state.collected] for name in (first, second))
-    return paired_difference([item.declared.scores for item in own], [item.declared.scores for item in other])
+    return paired_difference([item.left_out.scores for item in own], [item.left_out.scores for item in other])
 
 
 def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:

@@ -114,15 +114,8 @@ def _limits_of_search(run: Reading) -> list[str]:
             f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that the "
             "search tried. The best of many looks better than it is on the data used for picking."
         )
-    if run.leader and run.leader not in run.state.seeds:
-        found.append(
-            "Published theories keep the wide ranges they were declared with, while the winner's ranges were "
-            "narrowed to earlier answers. Part of its advantage in scores with declared ranges can come from that "
-            "and not from its idea; comparisons by frozen predictions and by folds fit both sides."
-        )
-        changes = [run.checked[item].record.change for item in run.ancestry if run.checked[item].record.change]
-        if changes and all(change.startswith("narrow") for change in changes):
-            found.append("The winner is a published theory with narrowed ranges, not a new mechanism.")
+    if run.leader and (why := run.checked[run.leader].record.unreadable):
+        found.append(f"The winner is a predictor, not an explanation: {why}.")
     found.append(
         f"This is one run with one seed ({run.config.seed}). Another seed tries other theories and, where designs "
         "are chosen, asks other trials; it may end with another winner."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from experiments.design import design_from_json
 from experiments.preregistration import Preregistration, summarise_design
 from experiments.record import DesignChosen
-from flows.design import learned_weights
 from flows.engine import task
 from flows.interview import words_of_missing_answers
-from flows.run import Run
+from flows.run import Run, fits_of
+from theories.theory import Theory
+from traces.digest import Digest
 from traces.step import Recorded, StepContext
 
 Array = NDArray[Any]
@@ -27,6 +29,7 @@ async def preregister(run: Run, cycle: int, chosen: Recorded[DesignChosen]) -> R
     run.progress.stage(cycle, "preregister", chosen.record.experiment)
     inputs = [chosen.digest, *(item.digest for item in run.state.pool.values())]
     inputs += [item.digest for item in run.state.collected.values()]
+    inputs += fits_of(run, run.state.pool)
     return await run.step(
         "preregister",
         lambda context: freeze_predictions(run, context, chosen.record),
@@ -37,18 +40,18 @@ async def preregister(run: Run, cycle: int, chosen: Recorded[DesignChosen]) -> R
 
 
 def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> Preregistration:
-    """Freeze proportions with 95% intervals, and the learned populations, of all theories in the pool."""
+    """Freeze proportions with 95% intervals, and who their people are, of all theories in the pool."""
     plan = design_from_json(context.artifacts.get_json(chosen.design))
     names = list(run.state.pool)
     theories = [run.theory(name) for name in names]
     n_draws = run.config.theories.draws
-    weights = learned_weights(run, theories, n_draws)
     answers = run.laboratory.answers_of(theories, [plan.stimuli], n_draws)
     arrays: dict[str, Array] = {}
-    for name, log_weights, (answer,) in zip(names, weights, answers, strict=True):
-        own = np.exp(log_weights)
-        shares = np.einsum("d,dto->to", own, answer)
-        arrays[f"{name}:log_weights"] = log_weights
+    for theory, name, (answer,) in zip(theories, names, answers, strict=True):
+        shares = answer.mean(axis=0)
+        if name in run.state.fits and theory.priors:
+            people = [(prior.center, prior.spread) for prior in theory.priors.values()]
+            arrays[f"{name}:people"] = np.array(people)
         arrays[f"{name}:proportions"] = with_interval(shares[:, -1], plan.n_participants)
         if shares.shape[1] > 2:
             arrays[f"{name}:shares"] = with_interval(shares, plan.n_participants)
@@ -69,6 +72,14 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
     )
 
 
+def frozen_theory(run: Run, name: Digest, frozen: Mapping[str, Array]) -> Theory:
+    """A theory of the people whom a preregistration froze; of the declared ones where nobody had answered yet."""
+    form = run.form(name)
+    people = frozen.get(f"{name}:people", ())
+    own = zip(form.priors.items(), people, strict=False)
+    return form.with_people({key: prior.narrowed(*map(float, values)) for (key, prior), values in own})
+
+
 def with_interval(shares: Array, n_participants: int) -> Array:
     """``(3, *shares.shape)`` shares, and the ends of the range that holds those of so many people in 95% of samples."""
     standard_error = np.sqrt(np.maximum(shares * (1 - shares), 1e-12) / n_participants)
@@ -77,9 +88,9 @@ def with_interval(shares: Array, n_participants: int) -> Array:
 
 ANALYSIS = (
     "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
-    "over the population of parameters frozen here; this decides what counts as a test. Its declared "
-    "population is scored beside it and ranks the theories for the search. Theories closer than two paired "
-    "standard errors, clustered by participant, are tied."
+    "over the population of parameters frozen here; this decides what counts as a test. Populations learned "
+    "from the other experiments are scored beside it and rank the theories for the search. Theories closer than "
+    "two paired standard errors, clustered by participant, are tied."
 )
 """How answers decide between theories."""
 

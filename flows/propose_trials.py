@@ -11,7 +11,7 @@ from experiments.errors import ExperimentError
 from experiments.power import power_of_people, recovery_power
 from experiments.proposal import check_proposal
 from experiments.task import Stimuli
-from flows.design import DESIGN_DRAWS, PEOPLE, leading_rivals, learned_weights, sample_of_space
+from flows.design import DESIGN_DRAWS, PEOPLE, leading_rivals, sample_of_space
 from flows.engine import task
 from flows.roles import Heard, ask_stage
 from flows.run import Run
@@ -138,16 +138,13 @@ def _powers(run: Run, context: StepContext, own: Digest, rival: Digest, stimuli:
     """With which people who follow the theory, or its rival, show that theory as the better one."""
     settings = run.config.design
     theories = [run.theory(own), run.theory(rival)]
-    weights = learned_weights(run, theories, DESIGN_DRAWS)
     n_people = settings.participants or settings.most_participants
     if any(theory.learns for theory in theories):
         scores = run.laboratory.scores_of_simulated_people(
-            theories, weights, stimuli, context.rng, repetitions=settings.repetitions, n_people=PEOPLE
+            theories, DESIGN_DRAWS, stimuli, context.rng, repetitions=settings.repetitions, n_people=PEOPLE
         )
         table = power_of_people(scores, n_people, context.rng, n_simulations=100)
     else:
         answers = [item[0] for item in run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)]
-        table = recovery_power(
-            answers, settings.repetitions, n_people, context.rng, n_simulations=100, log_weights=weights
-        )
+        table = recovery_power(answers, settings.repetitions, n_people, context.rng, n_simulations=100)
     return float(table.power[0, 1]), float(table.power[1, 0])

@@ -35,11 +35,13 @@ from language_models.tool_record import RECORDS as TOOL_RECORDS
 from memory.library import RECORDS as LESSON_RECORDS
 from theories.record import (
     Diagnosis,
+    SealedScored,
     SearchFinished,
     TheoryAdmitted,
     TheoryChecked,
     TheoryCompared,
     TheoryFailed,
+    TheoryFitted,
     TheoryScored,
 )
 from theories.roles.record import ROLE_RECORDS
@@ -117,9 +119,9 @@ class TruthCompared(Record):
     n_trials: int
     """Trials compared: the whole space, or a sample of one too large to list."""
     corrected: dict[str, float]
-    """Mean squared error against the noise-free rule with the theory's declared lapse set to 0, by theory."""
+    """Mean squared error against the rule, by theory; both without their lapses where both declare some."""
     uncorrected: dict[str, float]
-    """The same with the lapse as declared."""
+    """The same, both with their lapses: what people do in fact."""
     pool: dict[str, float]
     """Like ``corrected``, for every theory of the pool, on a sample of trials: what choosing among them cost."""
     sequence: dict[str, dict[str, float]]
@@ -208,7 +210,7 @@ class ExclusionSensitivity(Record):
     rival: Digest
     """The second best with the exclusions."""
     advantage: float
-    """Of the leader over the rival, declared populations, nats per choice, averaged over experiments."""
+    """Of the leader over the rival, nats per choice, averaged over experiments."""
     interval: tuple[float, float]
     """95% interval."""
     advantage_without: float
@@ -263,7 +265,9 @@ RECORD_TYPES: RecordTypes = {
         TheoryAdmitted,
         TheoryCompared,
         TheoryFailed,
+        TheoryFitted,
         TheoryScored,
+        SealedScored,
         Diagnosis,
         SearchFinished,
         EpochOpened,

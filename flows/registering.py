@@ -25,7 +25,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
     from experiments.design import design_from_json
     from experiments.domains import DOMAINS
     from experiments.registration import registration
-    from flows.run import read_state
+    from flows.run import read_state, theory_of
 
     state, trace = read_state(folder)
     with trace:
@@ -45,7 +45,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             question=state.config.question,
             source=state.config.participants.source,
             asked=_began(folder, state, trace, name),
-            said={digest: item.record.claim for digest, item in state.theories.items()},
+            said={digest: theory_of(trace, state, digest).claim for digest in state.theories},
         )
 
 

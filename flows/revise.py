@@ -18,6 +18,7 @@ from flows.run import Run
 from flows.strategy import choose_strategy, preferring
 from judges.record import StrategyChosen
 from theories.advocate import Brief, GrammarAdvocate, Proposal, Start
+from theories.complexity import code_length, why_unreadable
 from theories.errors import TheoryError
 from theories.evaluate import Evaluated
 from theories.grammar import Composition, composition_of
@@ -203,6 +204,8 @@ async def check_program(
             change=change,
             cycle=cycle,
             n_parameters=len(theory.priors) if theory else 0,
+            code_length=code_length(program.source) if theory else 0,
+            unreadable=why_unreadable(theory) if theory else "",
             checks=theory.checks if theory else (),
             reason=reason,
             sandbox=run.laboratory.layers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -78,7 +78,7 @@ class Run:
         self.epoch: JudgeEpoch = panel(self)
         """Its judges, frozen; another one after every end of an epoch."""
         self._hidden = hidden
-        self._theories: dict[Digest, Theory] = {}
+        self._forms: dict[Digest, Theory] = {}
         self._trials: dict[Digest, Trials] = {}
         self.libraries: dict[Digest, Library] = {}
         """Read already, by artifact."""
@@ -118,11 +118,15 @@ class Run:
         """Advance the state by a record that the trace holds."""
         self.state = advance(self.state, item)
 
+    def form(self, digest: Digest) -> Theory:
+        """A checked theory with its declared ranges, read from its artifact."""
+        if digest not in self._forms:
+            self._forms[digest] = form_of(self.trace, self.state, digest)
+        return self._forms[digest]
+
     def theory(self, digest: Digest) -> Theory:
-        """A checked theory, read from its artifact."""
-        if digest not in self._theories:
-            self._theories[digest] = theory_of(self.trace, self.state, digest)
-        return self._theories[digest]
+        """A checked theory with the people that its newest fit found."""
+        return with_fit(self.form(digest), self.state)
 
     def trials(self, experiment: str) -> Trials:
         """The answers collected in an experiment."""
@@ -274,7 +278,27 @@ def trials_in(trace: Trace, state: RunState, experiment: str) -> Trials:
 
 
 def theory_of(trace: Trace, state: RunState, name: str) -> Theory:
-    """A checked theory of a run by its name, or by the beginning of its digest.
+    """`form_of`, with the people that the theory's newest fit found."""
+    return with_fit(form_of(trace, state, name), state)
+
+
+def with_fit(form: Theory, state: RunState) -> Theory:
+    """A theory with the people that its newest fit found, where there is one."""
+    fitted = state.fits.get(form.digest)
+    if fitted is None:
+        return form
+    people = fitted.record.people
+    learned = {name: prior.narrowed(*people[name]) for name, prior in form.priors.items()}
+    return form.with_people(learned, pooled=fitted.record.pooled)
+
+
+def fits_of(run: Run, names: Iterable[Digest]) -> list[Digest]:
+    """Records of the newest fits of theories, as inputs of what uses their people."""
+    return [run.state.fits[name].digest for name in names if name in run.state.fits]
+
+
+def form_of(trace: Trace, state: RunState, name: str) -> Theory:
+    """A checked theory of a run with its declared ranges, by its name or by the beginning of its digest.
 
     Raises:
         RunMissingError: None, or more than one, is called so.

@@ -46,7 +46,7 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
             tables[name] = get_trials(context.artifacts, put_table(context.artifacts, plan.design, answers, n_options))
         without = {theory: _scores(run, theory, tables) for theory in names}
         with_rules = {
-            theory: [run.state.scores[theory, name].record.declared.scores for name in run.state.collected]
+            theory: [run.state.scores[theory, name].record.left_out.scores for name in run.state.collected]
             for theory in names
         }
         leader = names[0]
@@ -80,7 +80,7 @@ def describe(n_excluded: int, leader: str, leader_without: str, own: Estimate, o
     return (
         f"With the {n_excluded} people who were excluded by the preregistered rules {leader} {same}; its advantage "
         f"over the next theory is then {other.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}) "
-        f"instead of {own.value:+.4f}, by declared ranges."
+        f"instead of {own.value:+.4f}."
     )
 
 
@@ -108,7 +108,7 @@ def _scores(run: Run, theory: Digest, tables: Mapping[str, Trials]) -> list[Unit
     evidence = run.laboratory.evidence(run.theory(theory), [tables[name] for name in known], run.config.theories.draws)
     fresh = dict(zip(known, map(log_predictive, evidence), strict=True))
     scored: dict[str, TheoryScored] = {name: run.state.scores[theory, name].record for name in run.state.collected}
-    return [fresh[name] if name in fresh else scored[name].declared.scores for name in run.state.collected]
+    return [fresh[name] if name in fresh else scored[name].left_out.scores for name in run.state.collected]
 
 
 def _mean(scores: Sequence[UnitScores]) -> float:

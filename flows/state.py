@@ -48,11 +48,12 @@ from memory.library import RECORDS as LESSON_RECORDS
 from memory.library import Library
 from theories.record import (
     Diagnosis,
+    SealedScored,
     SearchFinished,
     TheoryAdmitted,
     TheoryChecked,
-    TheoryCompared,
     TheoryFailed,
+    TheoryFitted,
     TheoryScored,
 )
 from theories.roles.record import (
@@ -100,6 +101,8 @@ class RunState:
     """By experiment, people who withdrew."""
     collected: Mapping[str, Recorded[TrialsCollected]] = field(default_factory=dict)
     """By experiment, in order of collection."""
+    fits: Mapping[Digest, Recorded[TheoryFitted]] = field(default_factory=dict)
+    """Newest, by theory."""
     scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
     diagnoses: tuple[Recorded[Diagnosis], ...] = ()
     searches: tuple[Recorded[SearchFinished], ...] = ()
@@ -163,10 +166,10 @@ class RunState:
     """Seats of judges that lost them: what they justified is doubted."""
     cycles: tuple[Recorded[CycleClosed], ...] = ()
     sealed: Recorded[SealedOpened] | None = None
+    sealed_scores: Mapping[Digest, Recorded[SealedScored]] = field(default_factory=dict)
+    """By theory."""
     truth: Recorded[TruthCompared] | None = None
     map: Recorded[TheoriesMapped] | None = None
-    twins: Mapping[Digest, tuple[Digest, ...]] = field(default_factory=dict)
-    """For a theory the simpler ones that predict the same."""
     folds: tuple[Recorded[FoldFinished], ...] = ()
     confirmation: Recorded[ConfirmationFinished] | None = None
     sensitivity: Recorded[ExclusionSensitivity] | None = None
@@ -185,7 +188,8 @@ class RunState:
             list(self.collected),
             {key: item.record for key, item in self.scores.items()},
             {name: item.record.ceiling for name, item in self.collected.items()},
-            self.twins,
+            {name: item.record for name, item in self.theories.items()},
+            {name: item.record for name, item in self.sealed_scores.items()},
         )
 
     def frozen_advantage(self, first: Digest, second: Digest) -> tuple[Estimate, int] | None:
@@ -249,6 +253,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             rest = {name: known for name, known in state.theories.items() if name != record.theory}
             pool = {name: known for name, known in state.pool.items() if name != record.theory}
             return replace(state, theories=rest, pool=pool, failed=(*state.failed, item))
+        case TheoryFitted():
+            return replace(state, fits={**state.fits, record.theory: item})
         case TheoryScored():
             return replace(state, scores={**state.scores, (record.theory, record.experiment): item})
         case Diagnosis():
@@ -338,11 +344,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, cycles=(*state.cycles, item))
         case SealedOpened():
             return replace(state, sealed=item)
-        case TheoryCompared():
-            if record.twin is None or not record.simpler:
-                return state
-            simpler = (*state.twins.get(record.twin, ()), record.theory)
-            return replace(state, twins={**state.twins, record.twin: simpler})
+        case SealedScored():
+            return replace(state, sealed_scores={**state.sealed_scores, record.theory: item})
         case TheoriesMapped():
             return replace(state, map=item)
         case TruthCompared():

@@ -224,8 +224,8 @@ def _theory(reading: Reading, digest: Digest) -> str:
 
 
 def _scored(reading: Reading, record: TheoryScored) -> str:
-    n = record.learned or record.declared
-    how = "with predictions frozen before" if record.learned else "with its declared population"
+    n = record.frozen or record.left_out
+    how = "with predictions frozen before" if record.frozen else "with its declared population"
     return (
         f"{_theory(reading, record.theory)} predicted the answers to experiment {record.experiment} at "
         f"{n.scores.mean:.4f} nats per choice, {how}"

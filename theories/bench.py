@@ -176,12 +176,11 @@ class Simulated(Result):
 
 
 def simulate(bench: Bench, arguments: SimulateArguments) -> Simulated:
-    """Answers of people who follow a theory's declared population, for every trial of a design."""
+    """Answers of people who follow a theory, for every trial of a design."""
     theory, design = bench.theory(arguments.theory), bench.design(arguments.design)
     rng = bench.rng("simulate", theory=theory.digest, stimuli=design.stimuli.to_json(), n_people=arguments.n_people)
-    weights = np.full(bench.n_draws, -np.log(bench.n_draws))
     (trials,) = bench.laboratory.simulate(
-        [theory], design.stimuli, arguments.n_people, rng, log_weights=[weights], repetitions=design.repetitions
+        [theory], design.stimuli, arguments.n_people, rng, n_draws=bench.n_draws, repetitions=design.repetitions
     )
     return Simulated(
         answers=bench.shelf.put_json(trials.to_json()),
@@ -252,7 +251,7 @@ class Line(Result):
 
     theory: TheoryName
     score: float
-    """Nats per choice with the declared population, averaged over experiments."""
+    """Nats per choice with its learned people, averaged over experiments."""
     standard_error: float
     behind: float
     """Nats per choice behind the best, paired."""
@@ -281,7 +280,7 @@ def score(bench: Bench, arguments: ScoreArguments) -> Scored:
         item.check_comparable()
     own = [
         [log_predictive(item) for item in items]
-        for items in bench.laboratory.likelihoods_of(theories, trials, bench.n_draws)
+        for items in bench.laboratory.evidence_of(theories, trials, bench.n_draws)
     ]
     means = [average([mean_over_units(item) for item in items]) for items in own]
     order = sorted(range(len(theories)), key=lambda place: (-means[place].value, theories[place].digest))

@@ -1,4 +1,4 @@
-"""Narrow a theory's declared ranges to the population that the data show. The result is a new theory.
+"""Learn from answers how a theory's parameters are distributed over people, within its declared ranges.
 
 With single answers the population is learned by expectation maximisation: draws of the current population are
 weighted by every participant's posterior, and the next population is the truncated normal that is most likely to
@@ -9,6 +9,7 @@ center is the likeliest value that all people could share, and the spread what t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,14 @@ LogLikelihood = Callable[[Mapping[str, Array]], Array]
 """Likewise to ``(n_draws, n_participants of all experiments)`` nats."""
 SMALLEST_SPREAD = 0.02
 """Of the declared range on the latent scale; keeps a population from collapsing onto one draw."""
+N_GRID = 15
+"""Values of each kind that are tried in a round of `most_likely_normals`."""
+N_ROUNDS_WITHIN = 8
+"""Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
+N_ROUNDS_WITHOUT = 8
+"""The same without a group."""
+LEAST_SHARE = 0.125
+"""Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
 
 
 def calibrate(
@@ -35,6 +44,7 @@ def calibrate(
     predict: Predict,
     *,
     likelihood: LogLikelihood | None = None,
+    start: Mapping[str, Prior] | None = None,
     n_draws: int = 512,
     n_iterations: int = 8,
 ) -> dict[str, Prior]:
@@ -45,6 +55,7 @@ def calibrate(
         trials: Experiments, in the order in which ``predict`` answers.
         predict: Runs the theory.
         likelihood: Of single answers, where it does not follow from the probabilities of each trial alone.
+        start: A population learned from some of the answers, from which to go on.
         n_draws: Population size in every iteration, a power of two.
         n_iterations: Rounds; every round starts from the population of the last.
 
@@ -60,14 +71,20 @@ def calibrate(
     if all(item.pooled for item in trials):
         shared = _Shared(priors, trials, predict)
         drawn = {name: priors[name].quantile(uniform[:, column]) for column, name in enumerate(names)}
-        return shared.population(shared.fit(shared.fractions(drawn), n_rounds=3 * n_iterations))
-    current = dict(priors)
+        points = shared.fractions(drawn)
+        if start:
+            points = np.concatenate([_Shared(start, trials, predict).point()[None], points])
+        return shared.population(shared.fit(points, n_rounds=3 * n_iterations))
+    low, high = _latent_limits(priors)
+    current = dict(start or priors)
     for _ in range(n_iterations):
         drawn = {name: current[name].quantile(uniform[:, column]) for column, name in enumerate(names)}
-        weights = _population_weights(likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn)))
+        latent = np.stack([priors[name].latent(drawn[name]) for name in names])
+        log_p = likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
+        found = _maximise(current, latent, low, high, log_p, np.ones((log_p.shape[1], 1)), N_ROUNDS_WITHIN)
         current = {
-            name: _most_likely(priors[name], priors[name].latent(drawn[name]), weights, floor=SMALLEST_SPREAD)
-            for name in names
+            name: priors[name].narrowed(float(center), float(spread))
+            for name, center, spread in zip(names, found.centers[0], found.spreads[0], strict=True)
         }
     return current
 
@@ -77,35 +94,127 @@ def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
     return np.concatenate([log_likelihood(p, item.counts) for p, item in zip(answers, trials, strict=True)], axis=1)
 
 
-def _population_weights(log_p: Array) -> Array:
-    """``(n_draws,)`` posterior weight of every draw, averaged over participants."""
-    posterior = np.exp(log_p - logsumexp(log_p, axis=0))
-    return posterior.mean(axis=1)  # type: ignore[no-any-return]
+def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
+    """``(n_parameters,)`` ends of the declared ranges, each on the scale of its prior."""
+    limits = [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
+    low, high = np.array(limits).T
+    return low, high
 
 
-def _most_likely(declared: Prior, latent: Array, weights: Array, floor: float) -> Prior:
-    """The normal, truncated to the declared limits, that is most likely to have yielded the weighted draws.
+def most_likely_normals(mean: Array, variance: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """The normals, truncated to limits, that are most likely to have yielded draws with these moments.
 
-    Taking their mean and spread instead would narrow the population in every round, because truncation narrows it
-    again; where people crowd at a limit, the center comes to lie on it. A grid that closes in on the
-    minimum takes a tenth of the time of a quasi-Newton search here.
+    Taking mean and spread themselves instead would narrow the population in every round, because truncation narrows
+    it again; where people crowd at a limit, the center comes to lie on it. A grid that closes in on the minimum takes
+    a tenth of the time of a quasi-Newton search here.
+
+    Args:
+        mean, variance: ``(..., n_parameters)`` of the weighted draws, on the scale of each prior.
+        low, high: ``(n_parameters,)`` limits.
+
+    Returns:
+        Centers and standard deviations, each ``(..., n_parameters)``.
     """
-    low, high = (float(value) for value in declared.latent(np.array([declared.low, declared.high])))
-    mean = float(weights @ latent)
-    variance = float(weights @ (latent - mean) ** 2)
-    least, most = floor * (high - low), high - low
-
-    box = np.array([[low, high], [np.log(least), np.log(most)]])
+    size = (*np.shape(mean), 1, 1)
+    low, high = (np.broadcast_to(limit, np.shape(mean)).reshape(size) for limit in (low, high))
+    mean, variance = np.reshape(mean, size), np.reshape(variance, size)
+    steps = np.linspace(0.0, 1.0, N_GRID)
+    first = [low, np.log(SMALLEST_SPREAD * (high - low))]  # ends of the box: center, and log of the spread
+    last = [high, np.log(high - low)]
+    best = [low, low]
     for _ in range(6):
-        centers = np.linspace(box[0, 0], box[0, 1], 15)[:, None]
-        spreads = np.exp(np.linspace(box[1, 0], box[1, 1], 15))
+        centers = first[0] + (last[0] - first[0]) * steps[:, None]
+        log_spreads = first[1] + (last[1] - first[1]) * steps
+        spreads = np.exp(log_spreads)
         inside = ndtr((high - centers) / spreads) - ndtr((low - centers) / spreads)
-        surprise = ((mean - centers) ** 2 + variance) / (2 * spreads**2) + np.log(spreads * np.maximum(inside, 1e-300))
-        row, column = np.unravel_index(int(np.argmin(surprise)), surprise.shape)
-        best = np.array([centers[row, 0], np.log(spreads[column])])
-        width = 1.5 * (box[:, 1] - box[:, 0]) / 14
-        box = np.clip(np.stack([best - width, best + width], axis=1), box[:, :1], box[:, 1:])
-    return declared.narrowed(float(best[0]), float(np.exp(best[1])))
+        misfit = ((mean - centers) ** 2 + variance) / (2 * spreads**2)
+        surprise = misfit + log_spreads + np.log(np.maximum(inside, 1e-300))
+        place = surprise.reshape(*size[:-2], -1).argmin(axis=-1)[..., None, None]
+        row, column = np.divmod(place, N_GRID)
+        best = [np.take_along_axis(centers, row, -2), np.take_along_axis(log_spreads, column, -1)]
+        for axis in range(2):
+            width = 1.5 * (last[axis] - first[axis]) / (N_GRID - 1)
+            first[axis] = np.maximum(best[axis] - width, first[axis])
+            last[axis] = np.minimum(best[axis] + width, last[axis])
+    return best[0][..., 0, 0], np.exp(best[1][..., 0, 0])
+
+
+def leave_groups_out(
+    people: Mapping[str, Prior], drawn: Mapping[str, Array], log_p: Array, groups: NDArray[np.intp]
+) -> Array:
+    """What a learned population would be without some of the people, as weights of its draws.
+
+    The theory is not asked again: expectation maximisation goes on without each group, on the draws that there are,
+    weighted by how much more likely they are in the new population than in the old one.
+
+    Args:
+        people: The population learned from everybody, as `calibrate` returned it.
+        drawn: ``(n_draws,)`` values of each parameter in people of it.
+        log_p: ``(n_draws, n_units)`` log likelihood of each unit's answers, nats.
+        groups: ``(n_units,)`` number of the group that each belongs to, from 0 on.
+
+    Returns:
+        ``(n_groups, n_draws)`` normalised log weights; even ones for a group that holds everybody.
+    """
+    n_groups, n_draws = int(groups.max()) + 1, len(log_p)
+    rest = (groups[:, None] != np.arange(n_groups)).astype(np.float64)
+    log_weights = np.full((n_groups, n_draws), -np.log(n_draws))
+    if not people or n_groups < 2:
+        return log_weights
+    latent = np.stack([prior.latent(drawn[name]) for name, prior in people.items()])
+    low, high = _latent_limits(people)
+    return _maximise(people, latent, low, high, log_p, rest, N_ROUNDS_WITHOUT).log_weights
+
+
+@dataclass(frozen=True)
+class _Populations:
+    """Normals that groups of people show, and the same as weights of the draws that they were found with."""
+
+    centers: Array
+    """``(n_groups, n_parameters)``."""
+    spreads: Array
+    log_weights: Array
+    """``(n_groups, n_draws)``, normalised."""
+
+
+def _maximise(
+    people: Mapping[str, Prior], latent: Array, low: Array, high: Array, log_p: Array, counted: Array, n_rounds: int
+) -> _Populations:
+    """Expectation maximisation with the draws that there are, weighted anew in every round.
+
+    Args:
+        people: The population that draws are of.
+        latent: ``(n_parameters, n_draws)`` draws, on the scale of each prior.
+        low, high: ``(n_parameters,)`` limits on that scale.
+        log_p: ``(n_draws, n_units)`` log likelihood of each unit's answers.
+        counted: ``(n_units, n_groups)`` 1 where a unit teaches a group's population, else 0.
+        n_rounds: At most; none is begun with so few draws left that count.
+    """
+    center, spread = np.array([(prior.center, prior.spread) for prior in people.values()]).T
+    before = _log_density(latent, center, spread, low, high)
+    n_draws = len(log_p)
+    log_weights = np.full((counted.shape[1], n_draws), -np.log(n_draws))
+    likelihood = np.exp(log_p - log_p.max(axis=0))
+    for _ in range(n_rounds):
+        weights = np.exp(log_weights)
+        explained = np.maximum(weights @ likelihood, 1e-300)  # (n_groups, n_units)
+        posterior = weights * ((counted.T / explained) @ likelihood.T) / counted.sum(axis=0)[:, None]
+        mean = posterior @ latent.T
+        variance = np.maximum(posterior @ latent.T**2 - mean**2, 0.0)
+        centers, spreads = most_likely_normals(mean, variance, low, high)
+        ratio = [_log_density(latent, *own, low, high) - before for own in zip(centers, spreads, strict=True)]
+        log_weights = np.array(ratio) - logsumexp(ratio, axis=1, keepdims=True)
+        if np.exp(2 * log_weights).sum(axis=1).max() * n_draws > LEAST_SHARE**-1:
+            break
+    return _Populations(centers, spreads, log_weights)
+
+
+def _log_density(latent: Array, center: Array, spread: Array, low: Array, high: Array) -> Array:
+    """``(n_draws,)`` log density of ``(n_parameters, n_draws)`` values; uniform, up to a constant, without a center."""
+    inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)
+    scaled = (latent - center[:, None]) / spread[:, None]
+    log_p = -0.5 * scaled**2 - np.log(spread * np.maximum(inside, 1e-300))[:, None]
+    return np.asarray(np.where(np.isnan(center)[:, None], 0.0, log_p).sum(axis=0))
 
 
 class _Shared:
@@ -122,8 +231,7 @@ class _Shared:
 
     def __init__(self, priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict) -> None:
         self.priors, self.trials, self.predict = dict(priors), trials, predict
-        limits = [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
-        self.low, self.high = np.array(limits).T
+        self.low, self.high = _latent_limits(priors)
         self.counts = np.concatenate([item.counts.sum(axis=0) for item in trials])
         """``(n_trials of all experiments, n_options)``."""
         self.totals = self.counts.sum(axis=1, keepdims=True)
@@ -234,8 +342,10 @@ class _Shared:
         }
 
 
-def leave_one_out(priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict) -> list[UnitScores]:
-    """How well a theory calibrated on pooled answers would predict every trial from all the others.
+def leave_one_out(
+    priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict, *, by_experiment: bool = False
+) -> list[UnitScores]:
+    """How well a theory calibrated on pooled answers would predict every trial (or experiment) from all the others.
 
     Nothing is fitted again: the parameters without a trial are one step of Fisher scoring away from those with it.
     This is the criterion for comparing calibrated theories of different size on the data that they were calibrated on.
@@ -244,6 +354,7 @@ def leave_one_out(priors: Mapping[str, Prior], trials: Sequence[Trials], predict
         priors: As `calibrate` returned them, normal or log-normal.
         trials: The pooled experiments that `calibrate` saw.
         predict: Runs the theory.
+        by_experiment: Whether each trial is predicted from the other experiments instead of the other trials.
 
     Returns:
         One set of scores per experiment, a unit per answered trial.
@@ -253,27 +364,56 @@ def leave_one_out(priors: Mapping[str, Prior], trials: Sequence[Trials], predict
         Society B 82, 965-996.
     """
     shared = _Shared(priors, trials, predict)
-    if priors:
-        point = shared.point()
-        probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
-        gradient, information = shared.scores(probabilities, slopes)
-        inside = (point > 1e-6) & (point < 1 - 1e-6)  # a parameter at its limit stays there
-        rest = information.sum(axis=-1)[..., None] - information
-        both = inside[:, None] & inside[None, :]
-        rest = np.where(both[..., None], rest, np.eye(len(point))[..., None])
-        ridge = 1e-6 * np.maximum(np.einsum("ppt->pt", rest), 1.0)
-        rest = np.moveaxis(rest, -1, 0) + np.eye(len(point)) * ridge.T[:, None, :]
-        moves = np.linalg.solve(rest, -(gradient * inside[:, None]).T[..., None])[..., 0]
-        without = probabilities + np.einsum("tp,pto->to", moves, slopes)
+    ends = np.cumsum([len(item.stimuli) for item in trials])
+    if priors and by_experiment and len(trials) > 1:
+        without = _without_experiments(shared, ends)
+    elif priors:
+        without = _without_trials(shared)
     else:
         without = shared.probabilities(np.zeros((1, 0)))[0]
     without = np.clip(without, 1e-3, 1.0)
     log_p = np.log(without / without.sum(axis=-1, keepdims=True))
-    found, start = [], 0
-    for item in trials:
-        end = start + len(item.stimuli)
-        counts = shared.counts[start:end]
+    found = []
+    for rows in np.split(np.arange(len(log_p)), ends[:-1]):
+        counts = shared.counts[rows]
         answered = counts.sum(axis=1) > 0
-        found.append(UnitScores((counts * log_p[start:end]).sum(axis=1)[answered], counts.sum(axis=1)[answered]))
-        start = end
+        found.append(UnitScores((counts * log_p[rows]).sum(axis=1)[answered], counts.sum(axis=1)[answered]))
     return found
+
+
+def _without_trials(shared: _Shared) -> Array:
+    """``(n_trials, n_options)`` probabilities on each trial, with the parameters that all others would yield."""
+    point = shared.point()
+    probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
+    gradient, information = shared.scores(probabilities, slopes)
+    moves = _steps_without(point, gradient, information)
+    return np.asarray(probabilities + np.einsum("tp,pto->to", moves, slopes))
+
+
+def _without_experiments(shared: _Shared, ends: NDArray[np.intp]) -> Array:
+    """``(n_trials, n_options)`` probabilities, with the parameters that all other experiments would yield."""
+    point = shared.point()
+    probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
+    starts = [0, *ends[:-1]]
+    gradient, information = (np.add.reduceat(part, starts, axis=-1) for part in shared.scores(probabilities, slopes))
+    moved = np.clip(point + _steps_without(point, gradient, information), 0.0, 1.0)
+    answers = shared.probabilities(moved)
+    own = [answers[place, start:end] for place, (start, end) in enumerate(zip(starts, ends, strict=True))]
+    return np.concatenate(own)
+
+
+def _steps_without(point: Array, gradient: Array, information: Array) -> Array:
+    """``(n_groups, n_parameters)`` one step of Fisher scoring from a fitted point, without each group's answers.
+
+    Args:
+        point: ``(n_parameters,)`` in the unit box; a parameter at its limit stays there.
+        gradient: ``(n_parameters, n_groups)``.
+        information: ``(n_parameters, n_parameters, n_groups)``.
+    """
+    inside = (point > 1e-6) & (point < 1 - 1e-6)
+    rest = information.sum(axis=-1)[..., None] - information
+    both = inside[:, None] & inside[None, :]
+    rest = np.where(both[..., None], rest, np.eye(len(point))[..., None])
+    ridge = 1e-6 * np.maximum(np.einsum("ppt->pt", rest), 1.0)
+    rest = np.moveaxis(rest, -1, 0) + np.eye(len(point)) * ridge.T[:, None, :]
+    return np.asarray(np.linalg.solve(rest, -(gradient * inside[:, None]).T[..., None])[..., 0])

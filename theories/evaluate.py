@@ -1,20 +1,17 @@
-"""Write a composition, fit its declared population to the answers so far, and score what was written."""
+"""Write a composition, learn its people from the answers so far, and score what was written."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.task import Domain, Trials
-from theories.calibrate import calibrate, leave_one_out
+from theories.fit import fitting_draws, learn_people, score_trials
 from theories.grammar import Composition, Grammar
-from theories.prior import Prior
 from theories.prune import halves
-from theories.rewrite import with_literal
 from theories.sandbox.client import Sandbox
 from theories.sandbox.lint import parse
 from theories.score import UnitScores, log_predictive, proportion_error
@@ -22,19 +19,15 @@ from theories.theory import Theory, TheoryProgram, read_program
 from theories.view import View
 from traces.digest import Digest
 
-Array = NDArray[np.float64]
-POOLED_DRAWS = 64
-WALKING_DRAWS = 128
-
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A composition with its fitted ranges, as source, and how it does on the answers so far."""
+    """A composition as a theory, with the people that the answers so far taught, and how it does on them."""
 
     composition: Composition
     theory: Theory
     scores: tuple[UnitScores, ...]
-    """One per experiment, by which candidates are compared: of the declared (fitted) population; for pooled answers,
+    """One per experiment, by which candidates are compared: of the learned population; for pooled answers,
     where one point is fitted to all people, each trial predicted from the others."""
     error: float
     """Mean squared error of choice proportions, averaged over experiments."""
@@ -66,15 +59,9 @@ def evaluate(
     Raises:
         TheoryError: The source cannot be run.
     """
-    pooled = all(item.pooled for item in trials)
-
-    def write(priors: Mapping[str, Prior]) -> TheoryProgram:
-        fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in priors.items()})
-        return TheoryProgram(grammar.write(fitted, pooled=pooled), author, parents)
-
-    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), author))
+    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), author, parents))
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
-    return _fitted(wide, write, composition, n_mechanisms, trials, domain, sandbox, n_draws, n_iterations)
+    return _fitted(wide, composition, n_mechanisms, trials, domain, sandbox, n_draws, n_iterations)
 
 
 def cross_validate(
@@ -107,7 +94,7 @@ def cross_validate(
         known = [item.of_people(masks[side]) for item, masks in zip(trials, split, strict=True)]
         unseen = [item.of_people(masks[1 - side]) for item, masks in zip(trials, split, strict=True)]
         theory = fit(known).theory
-        draws = min(n_draws, WALKING_DRAWS) if theory.learns else n_draws
+        draws = fitting_draws(theory, unseen, n_draws)
         with View(theory, domain, sandbox, [item.stimuli for item in unseen]) as view:
             found = view.evidence(theory.population(draws), unseen)
         for own, item in zip(parts, found, strict=True):
@@ -129,25 +116,17 @@ def evaluate_program(
 ) -> Evaluated:
     """Fit and score a theory that the grammar did not write, as `evaluate` does one that it wrote.
 
-    Its declared ranges are narrowed in its source, and every statement of its functions beside returning counts as a
-    mechanism.
+    Every statement of its functions beside returning counts as a mechanism.
 
     Raises:
         TheoryError: The source cannot be run.
     """
-    wide = read_program(program)
-
-    def write(priors: Mapping[str, Prior]) -> TheoryProgram:
-        literal = {name: prior.to_literal() for name, prior in priors.items()}
-        return TheoryProgram(with_literal(program.source, "PARAMETERS", literal), program.author, program.parents)
-
     empty, size = Composition({}), n_statements(program.source)
-    return _fitted(wide, write, empty, size, trials, domain, sandbox, n_draws, n_iterations)
+    return _fitted(read_program(program), empty, size, trials, domain, sandbox, n_draws, n_iterations)
 
 
 def _fitted(
     wide: Theory,
-    write: Callable[[Mapping[str, Prior]], TheoryProgram],
     composition: Composition,
     n_mechanisms: int,
     trials: Sequence[Trials],
@@ -156,35 +135,22 @@ def _fitted(
     n_draws: int,
     n_iterations: int,
 ) -> Evaluated:
-    """Narrow the priors of ``wide``, write the theory with them, and score it."""
+    """Learn the people of ``wide``, and score the theory with them."""
     pooled = all(item.pooled for item in trials)
-    if pooled:  # one point is fitted to all people: draws only start the fit
-        n_draws = min(n_draws, POOLED_DRAWS)
-    elif wide.learns:  # walked through the answers one by one
-        n_draws = min(n_draws, WALKING_DRAWS)
+    n_draws = fitting_draws(wide, trials, n_draws)
     with View(wide, domain, sandbox, [item.stimuli for item in trials]) as view:
-
-        def predict(parameters: Mapping[str, Array]) -> Sequence[Array]:
-            return view.probabilities(parameters or {"": np.zeros(n_draws)})
-
-        def likelihood(parameters: Mapping[str, Array]) -> Array:
-            return view.log_likelihood(parameters, trials)
-
-        narrow = calibrate(
-            wide.priors, trials, predict, likelihood=likelihood, n_draws=n_draws, n_iterations=n_iterations
-        )
-        theory = read_program(write(narrow))
+        people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations)
+        theory = wide.with_people(people, pooled=pooled)
         population = theory.population(n_draws)
         if pooled:
-            answers = predict(population)
-            scores = tuple(leave_one_out(narrow, trials, predict))
+            answers = view.probabilities(population)
+            scores = tuple(score_trials(view, people, trials))
         else:
             evidence = view.evidence(population, trials)
             answers = [item.probabilities for item in evidence]
             scores = tuple(log_predictive(item) for item in evidence)
     error = np.mean([proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)])
-    fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in narrow.items()})
-    return Evaluated(fitted, theory, scores, float(error), n_mechanisms, pooled)
+    return Evaluated(composition, theory, scores, float(error), n_mechanisms, pooled)
 
 
 def n_statements(source: str) -> int:

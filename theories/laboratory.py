@@ -8,12 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import wraps
 from types import TracebackType
 from typing import Self, TypeVar
 
 import numpy as np
-from cachetools import LRUCache
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -25,9 +24,11 @@ from theories.claim import ClaimReport, Prediction, check_claim
 from theories.distance import Duplicate, find_duplicate
 from theories.errors import TheoryError
 from theories.evaluate import Evaluated, cross_validate, evaluate, evaluate_program
+from theories.fit import N_LATER_ROUNDS, N_ROUNDS, Scored, fitting_draws, learn_people, score_experiments
 from theories.grammar import Composition, Grammar
+from theories.prior import Prior
 from theories.sandbox.client import Limits, Sandbox
-from theories.score import Evidence, UnitScores, log_predictive
+from theories.score import Evidence, UnitScores
 from theories.theory import Theory, TheoryProgram
 from theories.view import View
 from traces.digest import Digest
@@ -40,19 +41,6 @@ N_ORDERS = 8
 """Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
 CHUNK = 4096
 """Trials sent to a theory at once when only their mean over draws is wanted."""
-KEPT_BYTES = 2**30
-"""Memory, at most, for likelihoods that are wanted again whenever an experiment arrives."""
-
-
-@dataclass(frozen=True)
-class Scored:
-    """How well a theory predicts one experiment."""
-
-    declared: UnitScores
-    learned: UnitScores | None
-    """With the population that earlier experiments taught, where its weights were given."""
-    mean: Array
-    """``(n_trials, n_options)`` proportions of the declared population."""
 
 
 class Laboratory:
@@ -71,9 +59,6 @@ class Laboratory:
         self._local = threading.local()
         self._sandboxes: list[Sandbox] = []
         self._guard = threading.Lock()
-        self._kept: LRUCache[tuple[Digest, Digest, int], Evidence] = LRUCache(
-            KEPT_BYTES, getsizeof=lambda item: item.n_bytes
-        )
         self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="laboratory")
 
     @property
@@ -113,7 +98,7 @@ class Laboratory:
         return found.result()
 
     def answers_of(self, theories: Sequence[Theory], stimuli: Sequence[Stimuli], n_draws: int) -> list[list[Array]]:
-        """Probabilities of every draw of each theory's declared population, ``(n_draws, n_trials, n_options)`` each.
+        """Probabilities of every draw of each theory's population, ``(n_draws, n_trials, n_options)`` each.
 
         Of people who learn, those expected before anybody was asked.
         """
@@ -125,95 +110,69 @@ class Laboratory:
         return self._map(one, theories)
 
     def evidence(self, theory: Theory, trials: Sequence[Trials], n_draws: int) -> list[Evidence]:
-        """What every draw of the declared population makes of the answers, experiment by experiment."""
+        """What every draw of a theory's people makes of the answers, experiment by experiment."""
         return self.evidence_of([theory], trials, n_draws)[0]
 
     def evidence_of(self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int) -> list[list[Evidence]]:
         """`evidence` of several theories."""
-
-        def one(theory: Theory) -> list[Evidence]:
-            return self._ask(theory, trials, n_draws)
-
-        found = self._map(one, theories)
-        if len(trials) == 1:  # walked together, answers could differ in the last bit
-            for theory, own in zip(theories, found, strict=True):
-                self._keep(theory, trials[0], n_draws, own[0].condensed())
-        return found
-
-    def scores_of(
-        self, theories: Sequence[Theory], trials: Trials, n_draws: int, log_weights: Mapping[Digest, Array]
-    ) -> list[Scored | TheoryError]:
-        """How well each theory predicts an experiment; one that fails yields its error.
-
-        Args:
-            theories: Side by side, each by itself.
-            trials: The experiment.
-            n_draws: Of each declared population.
-            log_weights: ``(n_draws,)`` of the learned population, for theories that have one, by digest.
-        """
-
-        def one(theory: Theory) -> tuple[Scored, Evidence] | TheoryError:
-            try:
-                (evidence,) = self._ask(theory, [trials], n_draws)
-            except TheoryError as error:
-                return error
-            mean = evidence.probabilities.mean(axis=0)
-            weights = log_weights.get(theory.digest)
-            scored = Scored(
-                declared=log_predictive(evidence),
-                learned=None if weights is None else log_predictive(evidence, weights),
-                mean=mean,
-            )
-            return scored, evidence.condensed()
-
-        found: list[Scored | TheoryError] = []
-        for theory, item in zip(theories, self._map(one, theories), strict=True):
-            if isinstance(item, TheoryError):
-                found.append(item)
-                continue
-            self._keep(theory, trials, n_draws, item[1])
-            found.append(item[0])
-        return found
-
-    def likelihoods_of(
-        self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
-    ) -> list[list[Evidence]]:
-        """`evidence_of`, without probabilities where likelihoods say it all; asks about new experiments only."""
         check_unmixed(trials)
 
-        keys = [[(theory.digest, item.digest, n_draws) for item in trials] for theory in theories]
-        with self._guard:
-            known = {key: self._kept[key] for own in keys for key in own if key in self._kept}
-        missing = [[place for place, key in enumerate(own) if key not in known] for own in keys]
+        def one(theory: Theory) -> list[Evidence]:
+            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
+                return view.evidence(theory.population(n_draws), trials)
 
-        def one(question: tuple[Theory, list[int]]) -> list[Evidence]:
-            theory, places = question
-            # Walked together, answers could differ in the last bit from those of experiments that came one by one.
-            walks = theory.learns or self.domain.sequential
-            batches = [[place] for place in places] if walks else [places]
-            answers = [self._ask(theory, [trials[place] for place in batch], n_draws) for batch in batches]
-            return [answer.condensed() for batch in answers for answer in batch]
+        return self._map(one, theories)
 
-        asked = [number for number, places in enumerate(missing) if places]
-        for number, answers in zip(
-            asked, self._map(one, [(theories[number], missing[number]) for number in asked]), strict=True
-        ):
-            for place, answer in zip(missing[number], answers, strict=True):
-                known[keys[number][place]] = answer
-                self._keep(theories[number], trials[place], n_draws, answer)
-        return [[known[key] for key in own] for own in keys]
+    def evidence_or_error(
+        self, theories: Sequence[Theory], trials: Trials, n_draws: int
+    ) -> list[Evidence | TheoryError]:
+        """What each theory makes of one experiment; one that fails yields its error."""
 
-    def _ask(self, theory: Theory, trials: Sequence[Trials], n_draws: int) -> list[Evidence]:
-        with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
-            return view.evidence(theory.population(n_draws), trials)
+        def one(theory: Theory) -> Evidence:
+            with View(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
+                return view.evidence(theory.population(n_draws), [trials])[0]
 
-    def _keep(self, theory: Theory, trials: Trials, n_draws: int, condensed: Evidence) -> None:
-        if condensed.n_bytes <= KEPT_BYTES:
-            with self._guard:
-                self._kept[theory.digest, trials.digest, n_draws] = condensed
+        return self._map(_or_error(one), theories)
+
+    def people_of(
+        self, theories: Sequence[Theory], starts: Sequence[Mapping[str, Prior]], trials: Sequence[Trials]
+    ) -> list[dict[str, Prior] | TheoryError]:
+        """The people of each theory that answers show; see `learn_people`. A theory that fails yields its error.
+
+        Args:
+            theories: With their declared ranges.
+            starts: What earlier answers taught about each; empty where there were none.
+            trials: All experiments.
+        """
+
+        def one(item: tuple[Theory, Mapping[str, Prior]]) -> dict[str, Prior]:
+            theory, start = item
+            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
+                n_rounds = N_LATER_ROUNDS if start else N_ROUNDS
+                n_draws = fitting_draws(theory, trials)
+                return learn_people(view, trials, start=start, n_draws=n_draws, n_iterations=n_rounds)
+
+        return self._map(_or_error(one), list(zip(theories, starts, strict=True)))
+
+    def scores_of(
+        self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
+    ) -> list[list[Scored] | TheoryError]:
+        """How well each theory predicts every experiment from the others; one that fails yields its error.
+
+        Args:
+            theories: With the people that all of the experiments taught; side by side, each by itself.
+            trials: All experiments.
+            n_draws: Of each population.
+        """
+
+        def one(theory: Theory) -> list[Scored]:
+            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
+                return score_experiments(view, theory.priors, trials, n_draws)
+
+        return self._map(_or_error(one), theories)
 
     def proportions(self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True) -> Array:
-        """Choice proportions of the declared population, ``(n_trials, n_options)``, however many trials there are."""
+        """Choice proportions of the population, ``(n_trials, n_options)``, however many trials there are."""
         population = theory.population(n_draws, lapse=lapse)
         size = len(stimuli) if self.domain.sequential else CHUNK
         parts = [stimuli.take(range(start, min(start + size, len(stimuli)))) for start in range(0, len(stimuli), size)]
@@ -231,17 +190,17 @@ class Laboratory:
         n_people: int,
         rng: np.random.Generator,
         *,
-        log_weights: Sequence[Array] | None = None,
+        n_draws: int | None = None,
         repetitions: int = 1,
     ) -> list[Trials]:
-        """Answers of ``n_people`` of every theory's population, learned where weights of its draws are given.
+        """Answers of ``n_people`` of every theory's population.
 
         Args:
             theories: Each with people of its own.
             stimuli: What people are asked, in the order of a schedule where the domain has one, else in random ones.
-            n_people: Per theory; a power of two where no weights are given.
+            n_people: Per theory; a power of two where all draws of a population are asked.
             rng: Source of the people and their answers.
-            log_weights: ``(n_draws,)`` of each theory's declared population.
+            n_draws: Of each population, from which people are drawn by lot.
             repetitions: Presentations of each trial.
         """
         rows = np.tile(np.arange(len(stimuli)), repetitions)
@@ -252,12 +211,10 @@ class Laboratory:
 
         def people(index: int) -> Trials:
             theory, own = theories[index], seeds[index]
-            if log_weights is None:
-                parameters = theory.population(n_people)
-            else:
-                weights = np.exp(log_weights[index])
-                drawn = own.choice(len(weights), size=n_people, p=weights / weights.sum())
-                parameters = {name: values[drawn] for name, values in theory.population(len(weights)).items()}
+            parameters = theory.population(n_draws or n_people)
+            if n_draws:
+                drawn = own.choice(n_draws, size=n_people)
+                parameters = {name: values[drawn] for name, values in parameters.items()}
             behaviour = behave(theory, self.domain, self._sandbox(), parameters, stimuli, order, own)
             return as_trials(theory.name, stimuli, order, behaviour, n_options)
 
@@ -266,7 +223,7 @@ class Laboratory:
     def scores_of_simulated_people(
         self,
         theories: Sequence[Theory],
-        log_weights: Sequence[Array],
+        n_draws: int,
         stimuli: Stimuli,
         rng: np.random.Generator,
         *,
@@ -277,20 +234,20 @@ class Laboratory:
 
         Args:
             theories: Each in turn is true.
-            log_weights, stimuli, rng, repetitions, n_people: As in `simulate`.
+            n_draws, stimuli, rng, repetitions, n_people: As in `simulate`.
 
         Returns:
             ``(n_theories, n_people, n_theories)`` log predictive probability of each person's answers, nats.
         """
-        simulated = self.simulate(theories, stimuli, n_people, rng, log_weights=log_weights, repetitions=repetitions)
+        simulated = self.simulate(theories, stimuli, n_people, rng, n_draws=n_draws, repetitions=repetitions)
 
-        def one(index: int) -> Array:
-            theory, weights = theories[index], log_weights[index]
+        def one(theory: Theory) -> Array:
             with View(theory, self.domain, self._sandbox(), [item.stimuli for item in simulated]) as view:
-                log_p = view.log_likelihood(theory.population(len(weights)), simulated)
-            return np.asarray(logsumexp(log_p + weights[:, None], axis=0)).reshape(len(theories), n_people)
+                log_p = view.log_likelihood(theory.population(n_draws), simulated)
+            mean = logsumexp(log_p, axis=0) - np.log(n_draws)
+            return np.asarray(mean).reshape(len(theories), n_people)
 
-        return np.stack(self._map(one, range(len(theories))), axis=-1)
+        return np.stack(self._map(one, theories), axis=-1)
 
     def evaluate(
         self,
@@ -302,47 +259,33 @@ class Laboratory:
     ) -> list[Evaluated | TheoryError]:
         """Fit and score compositions, each given with its parent; a theory that fails yields its error."""
 
-        def one(item: tuple[Composition, Digest | None]) -> Evaluated | TheoryError:
-            try:
-                return evaluate(
-                    grammar,
-                    item[0],
-                    trials,
-                    self.domain,
-                    self._sandbox(),
-                    parents=() if item[1] is None else (item[1],),
-                    n_draws=n_draws,
-                )
-            except TheoryError as error:
-                return error
+        def one(item: tuple[Composition, Digest | None]) -> Evaluated:
+            composition, parent = item
+            parents = () if parent is None else (parent,)
+            sandbox = self._sandbox()
+            return evaluate(grammar, composition, trials, self.domain, sandbox, parents=parents, n_draws=n_draws)
 
-        return self._map(one, items)
+        return self._map(_or_error(one), items)
 
     def cross_validate(
         self, grammar: Grammar, compositions: Sequence[Composition], trials: Sequence[Trials], *, n_draws: int = 256
     ) -> list[tuple[UnitScores, ...] | TheoryError]:
         """Scores of compositions on people whom they were not fitted to; a theory that fails yields its error."""
 
-        def one(composition: Composition) -> tuple[UnitScores, ...] | TheoryError:
-            try:
-                return cross_validate(grammar, composition, trials, self.domain, self._sandbox(), n_draws=n_draws)
-            except TheoryError as error:
-                return error
+        def one(composition: Composition) -> tuple[UnitScores, ...]:
+            return cross_validate(grammar, composition, trials, self.domain, self._sandbox(), n_draws=n_draws)
 
-        return self._map(one, compositions)
+        return self._map(_or_error(one), compositions)
 
     def evaluate_program(
         self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
     ) -> Evaluated | TheoryError:
         """`evaluate` for a theory that the grammar did not write."""
 
-        def one(item: TheoryProgram) -> Evaluated | TheoryError:
-            try:
-                return evaluate_program(item, trials, self.domain, self._sandbox(), n_draws=n_draws)
-            except TheoryError as error:
-                return error
+        def one(item: TheoryProgram) -> Evaluated:
+            return evaluate_program(item, trials, self.domain, self._sandbox(), n_draws=n_draws)
 
-        return self._map(one, [program])[0]
+        return self._map(_or_error(one), [program])[0]
 
     def close(self) -> None:
         """End all sandboxes."""
@@ -368,3 +311,16 @@ class Laboratory:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _or_error(function: Callable[..., T]) -> Callable[..., T | TheoryError]:
+    """``function``, which gives back the error of a theory that fails instead of raising it."""
+
+    @wraps(function)
+    def guarded(item: object) -> T | TheoryError:
+        try:
+            return function(item)
+        except TheoryError as error:
+            return error
+
+    return guarded

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import model_validator
 
 from theories.score import UnitScores
 from traces.digest import Digest
 from traces.record import Record
 
-ENGINE = "score-1"
+ENGINE = "score-2"
 """Version of the scoring engine; part of every score, so that a fixed bug makes old scores stale."""
 
 
@@ -31,6 +32,10 @@ class TheoryChecked(Record):
     """What was changed in the first parent, in words; empty for published theories."""
     cycle: int
     n_parameters: int
+    code_length: int = 0
+    """Of what its code says, see `theories.complexity.code_length`; 0 where it was not counted."""
+    unreadable: str = ""
+    """Why it predicts but explains nothing, in words; empty for a theory that can be read."""
     checks: tuple[str, ...]
     """What was proved before it entered."""
     reason: str
@@ -61,7 +66,7 @@ class TheoryCompared(Record):
     twin: Digest | None
     """The one that it can stand in for, and that can stand in for it, with the same people and after adaptation."""
     simpler: bool
-    """Whether it has fewer parameters than its twin: then it enters, and leads in its twin's place."""
+    """Whether it is simpler than its twin: then it enters."""
     text: str
 
 
@@ -73,41 +78,87 @@ class Units(Record):
     log_predictive: tuple[float, ...]
     """Nats."""
     n_choices: tuple[float, ...]
+    chance: float = 0.0
+    """Monte Carlo error of the mean, nats per choice."""
 
     @classmethod
     def of(cls, scores: UnitScores) -> Units:
         """As a record."""
-        return cls(log_predictive=tuple(scores.log_predictive.tolist()), n_choices=tuple(scores.n_choices.tolist()))
+        return cls(
+            log_predictive=tuple(scores.log_predictive.tolist()),
+            n_choices=tuple(scores.n_choices.tolist()),
+            chance=scores.chance,
+        )
 
     @property
     def scores(self) -> UnitScores:
         """As arrays."""
-        return UnitScores(np.asarray(self.log_predictive), np.asarray(self.n_choices))
+        return UnitScores(np.asarray(self.log_predictive), np.asarray(self.n_choices), self.chance)
+
+
+class TheoryFitted(Record):
+    """Who a theory's people are, as all open answers taught: a version of the theory, not a new one."""
+
+    kind: Literal["theory_fitted"] = "theory_fitted"
+    version: Literal[1] = 1
+    theory: Digest
+    trials: tuple[Digest, ...]
+    """Artifacts that hold the answers, one of each experiment."""
+    engine: str
+    pooled: bool
+    """Whether people could not be told apart, so that spreads are what is uncertain about all of them."""
+    people: dict[str, tuple[float, float]]
+    """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits."""
 
 
 class TheoryScored(Record):
     """How well one theory predicted one experiment."""
 
     kind: Literal["theory_scored"] = "theory_scored"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     theory: Digest
     experiment: str
     trials: Digest
     """Artifact that holds the answers."""
     engine: str
     n_draws: int
-    declared: Units
-    """With the declared population."""
-    learned: Units | None
+    fit: Digest | None = None
+    """Record of the people with whom it was scored; in version 1 none."""
+    left_out: Units
+    """With the population that the other experiments would have taught (of the only one, other people or trials); in
+    version 1 the declared one."""
+    frozen: Units | None
     """With the population frozen in the preregistration; None when the theory had not been preregistered."""
     proportions: tuple[float, ...]
-    """``(n_trials,)`` predicted share of the second option in the declared population; of more than two options
-    ``(n_trials * n_options,)``, all those of the first trial first."""
+    """``(n_trials,)`` predicted share of the second option in the population that all open answers taught; of more
+    than two options ``(n_trials * n_options,)``, all those of the first trial first."""
     error: float
     """Mean squared error of these against the people's shares."""
     correlation: float | None
     n_options: int = 2
     """Options of each trial."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_version_1(cls, body: Any) -> Any:
+        if not isinstance(body, dict) or "declared" not in body:
+            return body
+        rest = {name: value for name, value in body.items() if name not in ("declared", "learned")}
+        return {**rest, "left_out": body["declared"], "frozen": body["learned"]}
+
+
+class SealedScored(Record):
+    """What a theory makes of sealed answers, with the people that all open ones taught."""
+
+    kind: Literal["sealed_scored"] = "sealed_scored"
+    version: Literal[1] = 1
+    theory: Digest
+    experiments: tuple[str, ...]
+    n_draws: int
+    scores: tuple[Units, ...]
+    """One of each experiment."""
+    squared: tuple[tuple[float, ...], ...]
+    """Squared error of the proportions on each answered trial; see `theories.score.squared_errors`."""
 
 
 class TheoryFailed(Record):

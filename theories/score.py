@@ -1,9 +1,9 @@
 """Scores: how well a theory predicted the choices actually made, never how well it could be fitted.
 
-The score is the log predictive probability of the responses, integrated over the theory's population of parameters:
-the declared prior (``declared``), or the population that earlier experiments taught (``learned``), which never uses
-the experiment being scored. A *unit* is what is exchangeable: a participant, or a problem where only pooled counts
-were published. All logarithms are natural; scores are in nats per choice.
+The score is the log predictive probability of the responses, integrated over a population of the theory's parameters
+that never learned from the answers being scored: one that the other experiments taught (``left_out``), or one that was
+frozen before the answers came (``frozen``). A *unit* is what is exchangeable: a participant, or a problem where only
+pooled counts were published. All logarithms are natural; scores are in nats per choice.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Evidence:
         return log_likelihood(self.probabilities, self.trials.counts)
 
     def condensed(self) -> Evidence:
-        """Without probabilities, unless the answers are pooled: enough for `log_predictive` and `learn_population`."""
+        """Without probabilities, unless the answers are pooled: enough for `log_predictive`."""
         if self.trials.pooled:
             return self
         return Evidence(self.trials, self.probabilities[:, :0].copy(), self.log_likelihood)
@@ -82,6 +82,8 @@ class UnitScores:
     """``(n_units,)`` nats."""
     n_choices: Array
     """``(n_units,)`` choices."""
+    chance: float = 0.0
+    """Monte Carlo error of the mean, nats per choice."""
 
     @property
     def per_choice(self) -> Array:
@@ -99,7 +101,8 @@ def log_predictive(evidence: Evidence, log_weights: Array | None = None) -> Unit
 
     Args:
         evidence: Answers and the probabilities of every draw.
-        log_weights: ``(n_draws,)`` normalised log weights of the draws; the declared population when None.
+        log_weights: ``(n_draws,)`` normalised log weights of the draws, or ``(n_draws, n_participants)`` where they
+            differ; even ones when None.
 
     Returns:
         One score per participant; per trial when the answers are pooled, with the people's mean probability, since
@@ -117,16 +120,37 @@ def log_predictive(evidence: Evidence, log_weights: Array | None = None) -> Unit
         return UnitScores(scores[answered], totals.sum(axis=1)[answered])
     n_choices = counts.sum(axis=(1, 2))
     answered = n_choices > 0
-    scores = logsumexp(evidence.log_likelihood + log_weights[:, None], axis=0)
-    return UnitScores(scores[answered], n_choices[answered])
+    weights = log_weights if log_weights.ndim == 2 else log_weights[:, None]
+    log_joint = (evidence.log_likelihood + weights)[:, answered]
+    scores = logsumexp(log_joint, axis=0)
+    return UnitScores(scores, n_choices[answered], _chance(log_joint - scores) / max(float(n_choices.sum()), 1.0))
+
+
+def _chance(log_posterior: Array) -> float:
+    """Monte Carlo error of a sum of people's log scores, as if draws were independent, nats.
+
+    Each score is the logarithm of a mean over draws. To first order the error of their sum is that of the sum of all
+    people's weights of a draw; to second order each is too low by half the variance of its weights (delta method).
+    Draws of a Sobol sequence are more even, so that the true error is smaller.
+
+    Args:
+        log_posterior: ``(n_draws, n_participants)`` log weights that sum to one over draws.
+    """
+    n_draws = len(log_posterior)
+    influence = n_draws * np.exp(log_posterior)
+    variance = influence.sum(axis=1).var() / n_draws
+    bias = 0.5 * influence.var(axis=0).sum() / n_draws
+    return float(np.sqrt(variance + bias**2))
 
 
 def learn_population(evidence: Sequence[Evidence], *, strength: float = 5.0, n_iterations: int = 50) -> Array:
-    """Weights of the draws taught by experiments: the population's mixing distribution by expectation maximisation.
+    """Weights of a population's draws that experiments teach, by expectation maximisation, for a diagnosis of them.
+
+    Other than `theories.fit.learn_people`, it finds groups of people apart, within the people that are there already.
 
     Args:
         evidence: Earlier experiments, all with the same draws.
-        strength: Prior people's worth of the declared population (a Dirichlet prior, uniform over draws).
+        strength: Prior people's worth of the population (a Dirichlet prior, uniform over draws).
         n_iterations: Steps of expectation maximisation.
 
     Returns:
@@ -204,6 +228,12 @@ def average(parts: Sequence[Estimate]) -> Estimate:
     )
 
 
+def chance_of_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> float:
+    """Monte Carlo error of `paired_difference`, nats per choice."""
+    squared = [a.chance**2 + b.chance**2 for a, b in zip(first, second, strict=True)]
+    return float(np.sqrt(sum(squared)) / len(squared))
+
+
 def is_tie(difference: Estimate) -> bool:
     """Whether two theories are closer than two standard errors of their difference."""
     return bool(abs(difference.value) <= 2 * difference.standard_error)
@@ -275,7 +305,7 @@ def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | N
     """Mean squared error and correlation of proportions over distinct answered trials and the options of `telling`.
 
     Args:
-        predicted: ``(n_trials, n_options)`` choice proportions of the declared population.
+        predicted: ``(n_trials, n_options)`` choice proportions.
         trials: What people answered.
 
     Returns:

@@ -1,4 +1,9 @@
-"""All theories on all data, side by side."""
+"""All theories on all data, side by side.
+
+The leader is the simplest theory within one paired standard error of the best (Breiman et al., 1984, section 3.4.3), on
+the most trustworthy data that the two have: sealed answers, then experiments before which the predictions of both were
+frozen, then experiments left out in turn. Theories that cannot be read lead only where no readable one is that near.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,20 @@ from types import MappingProxyType
 
 import numpy as np
 
-from theories.record import TheoryScored
-from theories.score import Estimate, average, is_tie, mean_over_units, paired_difference, skill
+from theories.record import SealedScored, TheoryChecked, TheoryScored
+from theories.score import (
+    Estimate,
+    UnitScores,
+    average,
+    chance_of_difference,
+    is_tie,
+    mean_over_units,
+    paired_difference,
+    skill,
+)
 from traces.digest import Digest
+
+Scores = Mapping[tuple[Digest, str], TheoryScored]
 
 
 @dataclass(frozen=True)
@@ -19,7 +35,7 @@ class Standing:
 
     theory: Digest
     score: Estimate
-    """Nats per choice with the declared population, averaged over experiments."""
+    """Nats per choice, each experiment predicted from the others, averaged over experiments."""
     skill: float | None
     """Between chance (0) and the noise ceiling (1), averaged over experiments that have a ceiling."""
     prequential: Estimate | None
@@ -32,6 +48,8 @@ class Standing:
     """Nats per choice by which the leader is ahead, paired."""
     tied: bool
     """Closer to the leader than two standard errors."""
+    chance: float = 0.0
+    """Monte Carlo error of ``behind``."""
 
 
 @dataclass(frozen=True)
@@ -54,45 +72,47 @@ class Scoreboard:
 def scoreboard(
     theories: Sequence[Digest],
     experiments: Sequence[str],
-    scores: Mapping[tuple[Digest, str], TheoryScored],
+    scores: Scores,
     ceilings: Mapping[str, float | None],
-    twins: Mapping[Digest, Sequence[Digest]] = MappingProxyType({}),
+    checked: Mapping[Digest, TheoryChecked] = MappingProxyType({}),
+    sealed: Mapping[Digest, SealedScored] = MappingProxyType({}),
 ) -> Scoreboard:
     """Rank theories that have a score on every experiment.
 
-    Averages go over experiments, not over choices, so that a large experiment does not outvote the others. The leader
-    gives way to a twin that predicts the same with fewer parameters, unless the data tell the two apart.
+    Averages go over experiments, not over choices, so that a large experiment does not outvote the others.
 
     Args:
         theories: Those to rank.
-        experiments: On which.
+        experiments: On which, in the order in which they were run.
         scores: By theory and experiment.
         ceilings: Noise ceiling of each experiment.
-        twins: For a theory the simpler ones that predict the same.
+        checked: How simple each theory is, and whether it can be read; of those that are not here it is not known.
+        sealed: Scores on sealed answers, once these are open.
     """
     complete = [theory for theory in theories if all((theory, name) in scores for name in experiments)]
     if not complete or not experiments:
         return Scoreboard((), tuple(experiments))
     own = {theory: [scores[theory, name] for name in experiments] for theory in complete}
     means = {
-        theory: average([mean_over_units(item.declared.scores) for item in items]) for theory, items in own.items()
+        theory: average([mean_over_units(item.left_out.scores) for item in items]) for theory, items in own.items()
     }
     order = sorted(complete, key=lambda theory: (-means[theory].value, theory))
-    leader = _simplest(order, own, twins)
+    leader = simplest_of_best(order, experiments, scores, checked, sealed)
     order = [leader, *(theory for theory in order if theory != leader)]
-    first = [item.declared.scores for item in own[leader]]
+    first = [item.left_out.scores for item in own[leader]]
     lines = []
     for theory in order:
         items = own[theory]
         skills = [
-            skill(item.declared.scores.mean, ceilings[item.experiment], item.n_options)
+            skill(item.left_out.scores.mean, ceilings[item.experiment], item.n_options)
             for item in items
             if ceilings[item.experiment] is not None
         ]
         known = [value for value in skills if value is not None]
-        frozen = [item.learned.scores for item in items if item.learned is not None]
+        frozen = [item.frozen.scores for item in items if item.frozen is not None]
         correlations = [item.correlation for item in items if item.correlation is not None]
-        behind = paired_difference(first, [item.declared.scores for item in items])
+        other = [item.left_out.scores for item in items]
+        behind = paired_difference(first, other)
         lines.append(
             Standing(
                 theory=theory,
@@ -104,44 +124,95 @@ def scoreboard(
                 correlation=float(np.mean(correlations)) if correlations else None,
                 behind=behind,
                 tied=theory == order[0] or is_tie(behind),
+                chance=chance_of_difference(first, other),
             )
         )
     return Scoreboard(tuple(lines), tuple(experiments))
 
 
-def _simplest(
-    order: Sequence[Digest], own: Mapping[Digest, Sequence[TheoryScored]], twins: Mapping[Digest, Sequence[Digest]]
+def simplest_of_best(
+    order: Sequence[Digest],
+    experiments: Sequence[str],
+    scores: Scores,
+    checked: Mapping[Digest, TheoryChecked],
+    sealed: Mapping[Digest, SealedScored],
 ) -> Digest:
-    """The best theory, or its simplest twin that is tied with it; twins are strictly simpler, so that this ends."""
-    best = leader = order[0]
-    while True:
-        tied = [
-            twin
-            for twin in order
-            if twin in twins.get(leader, ())
-            and is_tie(paired_difference(*([item.declared.scores for item in own[name]] for name in (best, twin))))
-        ]
-        if not tied:
-            return leader
-        leader = tied[0]
+    """The leader; see the module docstring.
+
+    A theory that other data tell apart from the best, by more than two standard errors, does not lead either.
+
+    Args:
+        order: Theories, the best first by experiments left out in turn.
+        experiments, scores, checked, sealed: As in `scoreboard`.
+    """
+    best = order[0]
+    if sealed:
+        best = max((name for name in order if name in sealed), key=lambda name: _sealed_mean(sealed[name]))
+    near = [best]
+    for name in order:
+        trusted = paired_difference(*trusted_scores(best, name, experiments, scores, sealed))
+        everywhere = paired_difference(*_left_out(best, name, experiments, scores))
+        if name != best and trusted.value <= trusted.standard_error and (everywhere.value <= 0 or is_tie(everywhere)):
+            near.append(name)
+    known = [name for name in near if name in checked and checked[name].code_length]
+    if best not in known:
+        return best
+    readable = [name for name in known if not checked[name].unreadable]
+    return min(readable or known, key=lambda name: checked[name].code_length)
+
+
+def trusted_scores(
+    first: Digest,
+    second: Digest,
+    experiments: Sequence[str],
+    scores: Scores,
+    sealed: Mapping[Digest, SealedScored] = MappingProxyType({}),
+) -> tuple[list[UnitScores], list[UnitScores]]:
+    """Scores of two theories on the most trustworthy data that both have: sealed, then frozen, then left out."""
+    if first in sealed and second in sealed:
+        own, other = ([units.scores for units in sealed[name].scores] for name in (first, second))
+        return own, other
+    return _frozen(first, second, experiments, scores) or _left_out(first, second, experiments, scores)
+
+
+def _sealed_mean(scored: SealedScored) -> float:
+    return float(np.mean([units.scores.mean for units in scored.scores]))
+
+
+def _left_out(
+    first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
+) -> tuple[list[UnitScores], list[UnitScores]]:
+    own, other = ([scores[theory, name].left_out.scores for name in experiments] for theory in (first, second))
+    return own, other
+
+
+def _frozen(
+    first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
+) -> tuple[list[UnitScores], list[UnitScores]] | None:
+    """Scores with predictions of both frozen; the first experiment counts only alone, as nobody had learned before."""
+    found = []
+    for name in experiments:
+        own, other = scores.get((first, name)), scores.get((second, name))
+        if own is not None and other is not None and own.frozen is not None and other.frozen is not None:
+            found.append((name, own.frozen.scores, other.frozen.scores))
+    later = [item for item in found if item[0] != experiments[0]] or found
+    return ([item[1] for item in later], [item[2] for item in later]) if later else None
+
+
+def advantage_on(first: TheoryScored, second: TheoryScored) -> Estimate:
+    """Advantage of the first theory on one experiment: as frozen before it where both were, else as left out."""
+    if first.frozen is not None and second.frozen is not None:
+        return paired_difference([first.frozen.scores], [second.frozen.scores])
+    return paired_difference([first.left_out.scores], [second.left_out.scores])
 
 
 def prequential_advantage(
-    first: Digest, second: Digest, experiments: Sequence[str], scores: Mapping[tuple[Digest, str], TheoryScored]
+    first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
 ) -> tuple[Estimate, int] | None:
     """Advantage of the first over the second where the predictions of both were frozen before the data.
 
     Returns:
         Nats per choice with its standard error and the number of experiments, or None without any.
     """
-    pairs = [
-        (a.learned.scores, b.learned.scores)
-        for name in experiments
-        if (a := scores.get((first, name))) is not None
-        and (b := scores.get((second, name))) is not None
-        and a.learned is not None
-        and b.learned is not None
-    ]
-    if not pairs:
-        return None
-    return paired_difference([a for a, _ in pairs], [b for _, b in pairs]), len(pairs)
+    pairs = _frozen(first, second, experiments, scores)
+    return None if pairs is None else (paired_difference(*pairs), len(pairs[0]))

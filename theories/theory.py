@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,6 +79,7 @@ class Theory:
     name: str
     claim: str
     priors: Mapping[str, Prior]
+    """How people differ: as declared, or as learned from answers."""
     composition: Mapping[str, Any] | None
     """Mechanisms per slot when the grammar wrote it, read from the source's ``COMPOSITION``."""
     learns: bool = False
@@ -104,6 +105,17 @@ class Theory:
         """Name and the beginning of the digest, to tell namesakes apart."""
         return f"{self.name} ({self.digest[:6]})"
 
+    def with_people(self, people: Mapping[str, Prior], *, pooled: bool = False) -> Theory:
+        """The same theory of people who are distributed in another way over its ranges; its digest is the form's.
+
+        Args:
+            people: By parameter; the others stay as they are.
+            pooled: Whether they were learned from people who could not be told apart.
+        """
+        priors = {name: people.get(name, prior) for name, prior in self.priors.items()}
+        fitted = replace(self, priors=priors, pooled=pooled)
+        return replace(fitted, claim=fitted.account().claim)
+
     def account(self, priors: Mapping[str, Prior] | None = None) -> TheoryAccount:
         """What it says, at its declared distributions or at those of a newer fit."""
         if not self.clauses:
@@ -111,7 +123,7 @@ class Theory:
         return account_of(self.head, self.clauses, priors or self.priors, pooled=self.pooled)
 
     def population(self, n_draws: int, *, lapse: bool = True) -> dict[str, Array]:
-        """``n_draws`` people from the declared priors, the same for every caller.
+        """``n_draws`` people, the same for every caller.
 
         Args:
             n_draws: A power of two.

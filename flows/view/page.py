@@ -362,7 +362,7 @@ def theory(look: Look, digest: Digest) -> dict[str, Any] | None:
     for name in state.collected:
         score = scored.state.scores.get((digest, name))
         if score is not None:
-            units = score.record.learned or score.record.declared
+            units = score.record.frozen or score.record.left_out
             n = sum(units.n_choices)
             scores.append((name, score, sum(units.log_predictive) / n if n else math.nan))
     parameters = []
@@ -420,7 +420,7 @@ def theory_scatter(look: Look, digest: Digest, experiments: Sequence[str]) -> Ma
         predicted = np.asarray(record.proportions).reshape(len(trials.stimuli), -1)
         for option in range(-predicted.shape[1], 0):
             shares = Shares.of(trials, option)
-            first = np.full(len(predicted), record.learned is not None)
+            first = np.full(len(predicted), record.frozen is not None)
             parts.append((predicted[:, option], shares.share, shares.low, shares.high, first))
     if not parts:
         return Markup("")

@@ -116,7 +116,7 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
         case "theory_compared":
             return f"{tag()}: {body['text']}"
         case "theory_scored":
-            units = body["declared"]
+            units = body.get("left_out") or body["declared"]
             mean = sum(units["log_predictive"]) / sum(units["n_choices"])
             return f"{tag()} on experiment {body['experiment']}: {scalar(round(mean, 4))} nats per choice"
         case "design_chosen":

@@ -95,6 +95,6 @@ def outcome(folder: Path) -> dict[str, Any]:
                 name: sorted(answers.record.person for answers in state.answers[name]) for name in state.collected
             },
             "trials": {name: item.record.trials for name, item in state.collected.items()},
-            "scores": {key: item.record.declared.log_predictive for key, item in state.scores.items()},
+            "scores": {key: item.record.left_out.log_predictive for key, item in state.scores.items()},
             "verdict": state.concluded.record.text if state.concluded else "",
         }

@@ -246,9 +246,9 @@ def test_a_score_that_was_invented_fails_the_recomputation(finished: Path, tmp_p
             record = source.read(event).record
             if event.kind == "theory_scored" and "theory_scored" not in renamed:
                 renamed["theory_scored"] = ""
-                units = record.declared  # type: ignore[attr-defined]
+                units = record.left_out  # type: ignore[attr-defined]
                 better = units.model_copy(update={"log_predictive": tuple(x / 2 for x in units.log_predictive)})
-                record = record.model_copy(update={"declared": better})
+                record = record.model_copy(update={"left_out": better})
             body = record.model_dump_json()
             for old, new in renamed.items():
                 body = body.replace(old, new) if new else body
@@ -334,7 +334,7 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
     assert np.reshape(record.proportions, (10, 4)).sum(axis=1) == pytest.approx(1.0)
     chance, ceiling = -np.log(4), collected.record.ceiling
     assert ceiling is not None
-    assert leader.skill == pytest.approx((record.declared.scores.mean - chance) / (ceiling - chance))
+    assert leader.skill == pytest.approx((record.left_out.scores.mean - chance) / (ceiling - chance))
     assert audit(tmp_path / "offers").passed
 
 

@@ -152,8 +152,8 @@ def test_answers_that_arrive_in_parts_give_the_run_that_whole_ones_give(
     state, trace = read_state(folder)
     other, other_trace = read_state(answered)
     with trace, other_trace:
-        own = {key: item.record.declared for key, item in state.scores.items()}
-        theirs = {key: item.record.declared for key, item in other.scores.items()}
+        own = {key: item.record.left_out for key, item in state.scores.items()}
+        theirs = {key: item.record.left_out for key, item in other.scores.items()}
     # Pseudonyms have keys of their own in each run, so that people stand in another order; their scores are the same.
     assert own.keys() == theirs.keys()
     for key, units in own.items():
@@ -229,7 +229,7 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
     state, trace = read_state(copy)
     with trace:
         assert state.collected["1.1"].record.n_people == 13
-        assert all(len(item.record.declared.log_predictive) == 13 for item in state.scores.values())
+        assert all(len(item.record.left_out.log_predictive) == 13 for item in state.scores.values())
         assert [item.record.reason for item in trace.records(Tombstone)] == ["the people of experiment 1.1 changed"]
     findings(copy)
     withdraw(copy, pseudonym(collection_key(copy), "file", "latecomer"))

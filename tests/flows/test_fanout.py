@@ -42,19 +42,18 @@ CANDIDATES = [(FAMILY.seeds[name][1], None) for name in list(FAMILY.seeds)[:4]]
 def everything(laboratory):
     """What a campaign asks, as plain values that can be compared bit for bit."""
     (trials,) = laboratory.simulate(THEORIES[:1], STIMULI, 8, np.random.default_rng(5))
-    weights = [np.full(32, -np.log(32))] * 3
-    people = laboratory.scores_of_simulated_people(THEORIES[:3], weights, STIMULI, np.random.default_rng(6), n_people=8)
+    people = laboratory.scores_of_simulated_people(THEORIES[:3], 32, STIMULI, np.random.default_rng(6), n_people=8)
     evaluated = laboratory.evaluate(FAMILY.grammar, CANDIDATES, [trials], n_draws=32)
-    scored = laboratory.scores_of(THEORIES, trials, 32, {THEORIES[0].digest: weights[0]})
+    learned = laboratory.people_of(THEORIES, [{}] * len(THEORIES), [trials])
+    fitted = [theory.with_people(people) for theory, people in zip(THEORIES, learned, strict=True)]
+    scored = laboratory.scores_of(fitted, [trials], 32)
     return [
         trials.response.tobytes(),
         people.tobytes(),
         *(item.probabilities.tobytes() for own in laboratory.evidence_of(THEORIES, [trials], 32) for item in own),
-        *(item.log_likelihood.tobytes() for own in laboratory.likelihoods_of(THEORIES, [trials], 32) for item in own),
         *(answers.tobytes() for own in laboratory.answers_of(THEORIES, [STIMULI], 32) for answers in own),
         *(str(item) if isinstance(item, TheoryError) else item.theory.program.source for item in evaluated),
-        *(item.declared.log_predictive.tobytes() for item in scored),
-        scored[0].learned.log_predictive.tobytes(),
+        *(item.left_out.log_predictive.tobytes() for own in scored for item in own),
     ]
 
 

@@ -62,11 +62,13 @@ from memory.library import Pitfall
 from theories.record import (
     ENGINE,
     Diagnosis,
+    SealedScored,
     SearchFinished,
     TheoryAdmitted,
     TheoryChecked,
     TheoryCompared,
     TheoryFailed,
+    TheoryFitted,
     TheoryScored,
     Units,
 )
@@ -117,7 +119,7 @@ def collected(experiment="e", ceiling=None) -> TrialsCollected:
 def scored(theory=A, experiment="e", score=-0.5) -> TheoryScored:
     units = Units(log_predictive=(score, score - 0.1), n_choices=(1.0, 1.0))
     return TheoryScored(
-        theory=theory, experiment=experiment, trials=ANY, engine=ENGINE, n_draws=4, declared=units, learned=None,
+        theory=theory, experiment=experiment, trials=ANY, engine=ENGINE, n_draws=4, left_out=units, frozen=None,
         proportions=(0.5,), error=0.1, correlation=None,
     )  # fmt: skip
 
@@ -215,7 +217,11 @@ ONE_OF_EACH = {
     "cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
     "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
     "truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
-    "twins": TheoryCompared(theory=A, cycle=1, near=(B,), twin=B, simpler=True, text="predicts as B does."),
+    "fits": TheoryFitted(theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)}),
+    "sealed_scores": SealedScored(
+        theory=A, experiments=("e",), n_draws=4, squared=((0.0,),),
+        scores=(Units(log_predictive=(-0.5,), n_choices=(1.0,)),),
+    ),
     "map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
     "folds": FoldFinished(
         fold=0, run="fold-0", form=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),
@@ -249,7 +255,7 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     TextsEmbedded,
-    LessonsWritten,
+    LessonsWritten, TheoryCompared,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
@@ -346,7 +352,7 @@ def test_verdicts_are_kept_by_the_digest_of_their_record():
 def test_a_second_score_of_the_same_theory_and_experiment_takes_the_place_of_the_first():
     state = fold(scored(score=-0.5), scored(score=-0.4))
     assert len(state.scores) == 1
-    assert state.scores[A, "e"].record.declared.log_predictive[0] == -0.4
+    assert state.scores[A, "e"].record.left_out.log_predictive[0] == -0.4
 
 
 @given(st.permutations(list(ONE_OF_EACH)))

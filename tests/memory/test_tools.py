@@ -27,8 +27,7 @@ def bench(tmp_path_factory):
     theories = [read_program(family.program(seed)) for seed in SEEDS if seed in family.seeds]
     with Laboratory(DOMAINS["multiattribute"], n_workers=1) as laboratory:
         stimuli = DOMAINS["multiattribute"].candidates(SPACE, np.random.default_rng(0), 24)
-        weights = np.full(64, -np.log(64))
-        (answers,) = laboratory.simulate(theories[:1], stimuli, 24, np.random.default_rng(1), log_weights=[weights])
+        (answers,) = laboratory.simulate(theories[:1], stimuli, 24, np.random.default_rng(1), n_draws=64)
         yield Bench(
             laboratory,
             {theory.digest: theory for theory in theories},

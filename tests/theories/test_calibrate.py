@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.task import Stimuli, Trials
-from theories.calibrate import calibrate
+from theories.calibrate import calibrate, leave_groups_out, leave_one_out
 from theories.prior import Prior, parse_prior
 from theories.score import Evidence, log_predictive
 
@@ -132,3 +132,36 @@ def test_pooled_answers_put_the_center_where_everybody_shares_it():
     error = 1 / math.sqrt(n_answers * logistic(0.7) * logistic(-0.7))
     assert abs(found.center - 0.7) < 4 * math.hypot(error, found.spread)
     assert found.spread < 0.5
+
+
+@pytest.mark.statistical
+def test_a_population_without_a_group_is_what_the_others_alone_would_have_taught():
+    rng = np.random.default_rng(24)
+    own = np.concatenate([rng.normal(-0.5, 0.5, size=100), rng.normal(0.5, 0.5, size=100)])
+    chosen = rng.binomial(40, logistic(own))[:, None]
+    people = binomial_trials(chosen, 40)
+    groups = np.repeat([0, 1], 100)
+    found = calibrate({"lean": LEAN}, [people], lean_alone, n_iterations=20)
+    uniform = (np.arange(4096) + 0.5) / 4096
+    drawn = {"lean": found["lean"].quantile(uniform)}
+    log_p = Evidence(people, lean_alone(drawn)[0]).log_likelihood
+    weights = np.exp(leave_groups_out(found, drawn, log_p, groups))
+    assert weights.sum(axis=1) == pytest.approx([1, 1])
+    for group in (0, 1):
+        rest = calibrate({"lean": LEAN}, [binomial_trials(chosen[groups != group], 40)], lean_alone, n_iterations=20)
+        assert weights[group] @ drawn["lean"] == pytest.approx(rest["lean"].center, abs=0.02)
+
+
+def test_pooled_experiments_left_out_are_predicted_by_the_point_that_the_others_teach():
+    pooled = [
+        binomial_trials(np.array([[n]]), 1000, pooled=True, experiment=name) for name, n in (("e", 600), ("f", 700))
+    ]
+
+    def twice(parameters):
+        return lean_alone(parameters) * 2
+
+    found = calibrate({"lean": LEAN}, pooled, twice)
+    first, second = leave_one_out(found, pooled, twice, by_experiment=True)
+    wanted = 600 * math.log(0.7) + 400 * math.log(0.3), 700 * math.log(0.6) + 300 * math.log(0.4)
+    assert first.log_predictive[0] == pytest.approx(wanted[0], abs=1.0)
+    assert second.log_predictive[0] == pytest.approx(wanted[1], abs=1.0)

@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import theories.laboratory as laboratory_module
 from experiments.domains import DOMAINS
 from experiments.task import Trials
 from theories.families import FAMILIES
 from theories.laboratory import Laboratory
+from theories.prior import Prior
 from theories.score import learn_population, log_predictive
 from theories.theory import read_program
 
@@ -23,45 +23,42 @@ def test_people_of_each_theory_are_scored_by_all_of_them_as_any_evidence_is(name
     domain, family = DOMAINS[name], FAMILIES[name]
     theories = [read_program(family.program(seed)) for seed in seeds]
     stimuli = domain.candidates(space, np.random.default_rng(0), 20)
-    weights = [np.log(np.random.default_rng(number).dirichlet(np.ones(32))) for number in range(2)]
     with Laboratory(domain) as laboratory:
-        people = laboratory.simulate(theories, stimuli, 8, np.random.default_rng(1), log_weights=weights)
-        found = laboratory.scores_of_simulated_people(theories, weights, stimuli, np.random.default_rng(1), n_people=8)
+        people = laboratory.simulate(theories, stimuli, 8, np.random.default_rng(1), n_draws=32)
+        found = laboratory.scores_of_simulated_people(theories, 32, stimuli, np.random.default_rng(1), n_people=8)
         for scorer, theory in enumerate(theories):
             for true, evidence in enumerate(laboratory.evidence(theory, people, 32)):
-                wanted = log_predictive(evidence, weights[scorer]).log_predictive
+                wanted = log_predictive(evidence).log_predictive
                 np.testing.assert_allclose(found[true, :, scorer], wanted, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_theory_is_asked_about_new_experiments_only_and_says_the_same(name, monkeypatch):
+def test_people_are_learned_from_all_answers_and_each_experiment_is_predicted_from_the_others(name):
     seeds, space = CASES[name]
     domain, family = DOMAINS[name], FAMILIES[name]
     theory = read_program(family.program(seeds[0]))
-    stimuli = [domain.candidates(space, np.random.default_rng(number), 20) for number in range(3)]
-    asked = []
-
-    class Watched(laboratory_module.View):
-        def evidence(self, parameters, trials):
-            asked.append([item.experiment for item in trials])
-            return super().evidence(parameters, trials)
-
-    monkeypatch.setattr(laboratory_module, "View", Watched)
+    stimuli = [domain.candidates(space, np.random.default_rng(number), 20) for number in range(2)]
+    few = theory.with_people(
+        {"lapse": Prior("normal", 0.0, 1.0, 0.1, 0.02), "rate": Prior("normal", 0.0, 1.0, 0.3, 0.1)}
+    )
     with Laboratory(domain) as laboratory:
         trials = [
-            replace(laboratory.simulate([theory], item, 8, np.random.default_rng(number))[0], experiment=str(number))
+            replace(laboratory.simulate([few], item, 32, np.random.default_rng(number))[0], experiment=str(number))
             for number, item in enumerate(stimuli)
         ]
-        laboratory.evidence(theory, trials[:1], 32)
-        laboratory.likelihoods_of([theory], trials[:2], 32)
-        assert asked == [["0"], ["1"]]
-        (grown,) = laboratory.likelihoods_of([theory], trials, 32)
-    assert asked == [["0"], ["1"], ["2"]]
-    with Laboratory(domain) as anew:
-        (afresh,) = anew.likelihoods_of([theory], trials, 32)
-    for own, other in zip(grown, afresh, strict=True):
-        np.testing.assert_array_equal(own.log_likelihood, other.log_likelihood)
-    np.testing.assert_array_equal(learn_population(grown), learn_population(afresh))
+        (people,) = laboratory.people_of([theory], [{}], trials)
+        (again,) = laboratory.people_of([theory], [people], trials)
+        fitted = theory.with_people(people)
+        (scored,) = laboratory.scores_of([fitted], trials, 256)
+        wide, narrow = (
+            sum(log_predictive(item).mean for item in laboratory.evidence(own, trials, 256)) for own in (theory, fitted)
+        )
+    assert fitted.digest == theory.digest
+    assert narrow > wide
+    left_out = sum(item.left_out.mean for item in scored)
+    assert wide < left_out < narrow + 0.01  # what others teach helps, and no more than what the answers teach
+    for key, prior in people.items():  # a later fit goes on from an earlier one, and stays near it
+        assert again[key].center == pytest.approx(prior.center, abs=0.5 * prior.spread)
 
 
 def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():

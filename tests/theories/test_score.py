@@ -72,6 +72,14 @@ class TestLogPredictive:
         scores = log_predictive(Evidence(people, binary([[0.9], [0.1]])), np.log([0.75, 0.25]))
         assert scores.log_predictive[0] == pytest.approx(math.log(0.75 * 0.9 + 0.25 * 0.1))
 
+    @pytest.mark.statistical
+    def test_its_monte_carlo_error_is_how_much_other_draws_would_say_otherwise(self):
+        rng = np.random.default_rng(5)
+        people = trials_of([[[3, 5]], [[6, 2]], [[1, 7]]])
+        found = [log_predictive(Evidence(people, binary(rng.random((256, 1))))) for _ in range(400)]
+        spread = np.std([item.mean for item in found], ddof=1)
+        assert np.mean([item.chance for item in found]) == pytest.approx(spread, rel=4 / math.sqrt(2 * 400))
+
     def test_of_pooled_answers_uses_the_mean_probability_of_each_trial(self):
         pooled = trials_of([[[1, 3], [2, 0]]], pooled=True)
         scores = log_predictive(Evidence(pooled, binary([[0.8, 0.5], [0.2, 0.1]])))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from theories.record import ENGINE, TheoryScored, Units
+from theories.record import ENGINE, SealedScored, TheoryChecked, TheoryScored, Units
 from theories.score import UnitScores
 from theories.scoreboard import prequential_advantage, scoreboard
 from traces.digest import digest_of
@@ -28,8 +28,8 @@ def scored(theory, experiment, declared, *, learned=None, error=0.1, correlation
         trials=digest_of(experiment),
         engine=ENGINE,
         n_draws=4,
-        declared=units(declared),
-        learned=None if learned is None else units(learned),
+        left_out=units(declared),
+        frozen=None if learned is None else units(learned),
         proportions=(0.5,),
         error=error,
         correlation=correlation,
@@ -47,29 +47,67 @@ def board_of(*records, ceilings=None, theories=None):
     )
 
 
-def with_twins(twins, *records):
+def checked(theory, code_length, unreadable="") -> TheoryChecked:
+    return TheoryChecked(
+        theory=theory, passed=True, name="T", claim="c", author="a", parents=(), change="", cycle=0, n_parameters=1,
+        code_length=code_length, unreadable=unreadable, checks=(), reason="", sandbox=(),
+    )  # fmt: skip
+
+
+def leader_of(lengths, *records, unreadable=(), sealed=()):
     experiments = list(dict.fromkeys(record.experiment for record in records))
-    return scoreboard(
+    board = scoreboard(
         list(dict.fromkeys(record.theory for record in records)),
         experiments,
         {(record.theory, record.experiment): record for record in records},
         dict.fromkeys(experiments),
-        twins,
+        {name: checked(name, size, "it nests" if name in unreadable else "") for name, size in lengths.items()},
+        {item.theory: item for item in sealed},
     )
+    assert board.standings[0].theory == board.leader.theory
+    return board.leader.theory
 
 
-def test_a_leader_gives_way_to_a_simpler_twin_that_the_data_do_not_tell_from_it():
-    noisy = [-0.5 + 0.1 * (-1) ** n for n in range(40)]
-    records = scored(A, "e", noisy), scored(B, "e", [value - 0.001 * (n % 3) for n, value in enumerate(noisy[::-1])])
-    board = with_twins({A: (B,)}, *records)
-    assert [line.theory for line in board.standings] == [B, A]
-    assert board.of(A).tied
-    assert board_of(*records).leader.theory == A
+NOISE = np.array([0.1 * (-1) ** n for n in range(40)])
 
 
-def test_a_simpler_twin_that_predicts_worse_does_not_lead():
-    board = with_twins({A: (B,)}, scored(A, "e", [-0.5] * 40), scored(B, "e", [-0.6] * 39 + [-0.59]))
-    assert board.leader.theory == A
+def test_the_simplest_theory_within_one_standard_error_of_the_best_leads():
+    best = scored(A, "e", -0.5 + 0 * NOISE)
+    near, far = scored(B, "e", -0.51 + NOISE), scored(C, "e", -0.53 + NOISE)  # the standard error is 0.016
+    assert leader_of({A: 90, B: 50, C: 20}, best, near, far) == B
+    assert leader_of({A: 40, B: 50, C: 20}, best, near, far) == A
+    assert board_of(best, near, far).leader.theory == A  # nothing is known of how simple they are
+
+
+def test_frozen_predictions_count_more_than_experiments_left_out():
+    ornate = [scored(A, name, -0.5 + NOISE, learned=frozen) for name, frozen in (("e", None), ("f", -0.56 + NOISE))]
+    simple = [scored(B, name, -0.51 - NOISE, learned=-0.5 - NOISE) for name in "ef"]
+    assert leader_of({A: 90, B: 50}, *ornate, *simple) == B
+    better = [scored(A, name, -0.5 + NOISE, learned=frozen) for name, frozen in (("e", None), ("f", -0.4 + 0 * NOISE))]
+    assert leader_of({A: 90, B: 50}, *better, *simple) == A
+
+
+def test_a_theory_that_all_answers_tell_apart_from_the_best_does_not_lead_by_little_frozen_evidence():
+    best = [scored(A, "e", -0.5 + 0 * NOISE), scored(A, "f", [-0.5, -0.5], learned=[-0.5, -0.5])]
+    simple = [scored(B, "e", -0.9 + NOISE), scored(B, "f", [-0.5, -0.5], learned=[-0.4, -0.7])]
+    assert leader_of({A: 90, B: 50}, *best, *simple) == A
+
+
+def test_a_theory_that_cannot_be_read_leads_only_where_no_readable_one_is_near():
+    first, second = scored(A, "e", -0.5 + 0 * NOISE), scored(B, "e", -0.505 + NOISE)
+    assert leader_of({A: 30, B: 50}, first, second, unreadable={A}) == B
+    assert leader_of({A: 30, B: 50}, first, scored(B, "e", -0.6 + NOISE), unreadable={A}) == A
+
+
+def test_sealed_answers_choose_the_leader_once_they_are_open():
+    records = scored(A, "e", -0.5 + 0 * NOISE), scored(B, "e", -0.51 + NOISE)
+
+    def on_sealed(theory, scores):
+        return SealedScored(theory=theory, experiments=("s",), n_draws=4, scores=(units(scores),), squared=((0.0,),))
+
+    sealed = on_sealed(A, -0.6 + NOISE), on_sealed(B, -0.5 + 0 * NOISE)
+    assert leader_of({A: 40, B: 50}, *records) == A
+    assert leader_of({A: 40, B: 50}, *records, sealed=sealed) == B
 
 
 def test_the_best_mean_over_experiments_leads():
@@ -173,8 +211,8 @@ def test_another_experiment_leaves_the_advantage_on_the_others_unchanged(scores)
     before, n_before = prequential_advantage(A, B, ["e", "f"], records)
     after, n_after = prequential_advantage(A, B, ["e", "f", "g"], records)
     last, _ = prequential_advantage(A, B, ["g"], records)
-    assert (n_before, n_after) == (2, 3)
-    assert after.value == pytest.approx((2 * before.value + last.value) / 3)
+    assert (n_before, n_after) == (1, 2)  # before the first experiment nobody had learned
+    assert after.value == pytest.approx((before.value + last.value) / 2)
 
 
 def test_prequential_advantage_uses_experiments_frozen_for_both_theories():

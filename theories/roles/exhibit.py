@@ -141,7 +141,7 @@ def answers_exhibit(
 
 def predictions_exhibit(theory: str, score: TheoryScored, digest: Digest, rows: Sequence[int]) -> Exhibit:
     """How a theory did on one experiment, and what it had predicted for the trials shown."""
-    declared = score.declared.scores
+    declared = score.left_out.scores
     predicted = _by_trial(score)
     value: dict[str, Any] = {
         "theory": theory,

@@ -1,0 +1,59 @@
+"""How simple theories are, which can be read, and which texts are one theory."""
+
+import pytest
+
+from theories.complexity import code_length, form_of_source, why_unreadable
+from theories.families import FAMILIES
+from theories.theory import TheoryProgram, read_program
+
+HEAD = '"""{}: {}."""\nPARAMETERS = {{"k": {{"prior": "uniform", "low": {}, "high": 2.0}}}}\n'
+
+
+def source(body, name="T", claim="people do", low=0.0):
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return HEAD.format(name, claim, low) + f"def choose(parameters, trials, xp):\n{lines}"
+
+
+PLAIN = "x = trials['outcomes'].sum(axis=-1)\nreturn 1 / (1 + xp.exp(-parameters['k'] * (x[:, 1] - x[:, 0])))"
+
+
+def test_names_words_and_ranges_make_no_other_theory_and_other_code_does():
+    assert form_of_source(source(PLAIN)) == form_of_source(source(PLAIN, "Another", "they are said to", 0.5))
+    assert form_of_source(source(PLAIN)) != form_of_source(source(PLAIN.replace("-parameters", "-2 * parameters")))
+
+
+def test_what_is_never_used_costs_nothing_and_what_is_used_does():
+    unused = "y = trials['probabilities'] * 3 + 1\n"
+    assert code_length(source(unused + PLAIN)) == code_length(source(PLAIN))
+    assert code_length(source(PLAIN.replace("[:, 0]", "[:, 0] + 0.1 * x[:, 1]"))) == code_length(source(PLAIN)) + 6
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_a_mechanism_more_is_a_longer_code_where_something_depends_on_it(domain):
+    grammar = FAMILIES[domain].grammar
+    seeds = {name: seed for name, seed in FAMILIES[domain].seeds.items() if name != "random"}
+    for name, (title, composition) in list(seeds.items())[:3]:
+        plain = code_length(grammar.write(composition, title))
+        added = [edit for words, edit in grammar.edits(composition) if words.startswith("add ")]
+        assert all(code_length(grammar.write(edit, title)) > plain for edit in added), name
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (PLAIN, ""),
+        ("x, q = trials['outcomes'], trials['probabilities']\nreturn (x * q).sum(axis=(1, 2))", ""),
+        ("gain = trials['amounts'][:, 1]\nreturn gain - 0.5 * trials['delays_days'][:, 1]", ""),
+        ("q = trials['probabilities'].max(axis=-1)\nreturn q[:, 0] > xp.argmax(trials['outcomes'], axis=-1)[:, 0]",
+         "it mixes units: a probability is added to or compared with a place in a list"),
+        ("x, q = trials['outcomes'], trials['probabilities']\nreturn xp.abs(x).max(axis=-1) - q.min(axis=-1)",
+         "it mixes units: an amount is added to or compared with a probability"),
+        ("a = xp.where(parameters['k'] > 1, 0.1, 0.2)\nb = xp.where(parameters['k'] > 0.5, a, 0.3)\nreturn b", ""),
+        ("a = xp.where(parameters['k'] > 1, 0.1, 0.2)\nb = xp.where(parameters['k'] > 0.5, a, 0.3)\n"
+         "return xp.where(parameters['k'] > 0.2, b, 0.4)", "it nests 3 conditions"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_said(body, reason):
+    found = why_unreadable(read_program(TheoryProgram(source(body), "somebody")))
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)

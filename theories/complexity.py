@@ -1,0 +1,243 @@
+"""How simple a theory is, whether it can be read, and which texts are one theory.
+
+Of theories that predict alike the simplest leads, and simple means a short code: every name, number and operation that
+its predictions depend on counts one, and so does every parameter. An effective number of parameters would miss what
+search puts into the code itself: a list of rules with fitted thresholds has no parameters at all. Counting slots of a
+grammar would miss theories that no grammar wrote.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cached_property
+
+from theories.sandbox.lint import parse
+from theories.theory import Theory
+from traces.digest import Digest, digest_of
+
+ENTRIES = ("start", "choose", "learn")
+"""Functions that the laboratory calls."""
+MOST_NESTED = 2
+"""Conditions within conditions that a person can follow."""
+KINDS = {
+    "ratings": "a rating",
+    "rating_max": "a rating",
+    "validities": "a probability",
+    "probabilities": "a probability",
+    "outcomes": "an amount",
+    "amounts": "an amount",
+    "delays_days": "a delay",
+}
+"""What the arrays of trials hold; others may hold anything."""
+PLACES = frozenset({"arange", "argmax", "argmin", "argsort"})
+KEEPING = frozenset(
+    {"abs", "sum", "min", "max", "mean", "clip", "maximum", "minimum", "sort", "where", "cumsum", "median"}
+)
+"""Operations whose result is of the kind of what they are given."""
+
+
+def form_of_source(source: str) -> Digest:
+    """Address of what a source says, whatever it is called and however its people are declared to differ.
+
+    Texts with the same functions and parameters are one theory: its people are learned.
+    """
+    code = _Code(source)
+    functions = {name: ast.dump(_without_docstring(node)) for name, node in code.functions.items()}
+    return digest_of({"functions": functions, "parameters": sorted(code.parameters)})
+
+
+def code_length(source: str) -> int:
+    """Names, numbers and operations that a theory's predictions depend on, and its parameters.
+
+    What is written and never used costs nothing, as a grammar's skeleton prepares more than a composition needs.
+    """
+    code = _Code(source)
+    return len(code.parameters) + sum(_length(node) for statements in code.live.values() for node in statements)
+
+
+def why_unreadable(theory: Theory) -> str:
+    """Why a theory predicts and explains nothing that a person could follow; empty if it can be read.
+
+    What a grammar composes is made of published mechanisms and can be read. Others must not nest more than two
+    conditions, nor add or compare quantities of different kinds.
+    """
+    if theory.composition is not None:
+        return ""
+    code = _Code(theory.program.source)
+    deepest = max((_Depths(code).of_function(name) for name in ENTRIES if name in code.functions), default=0)
+    if deepest > MOST_NESTED:
+        return f"it nests {deepest} conditions, and people follow {MOST_NESTED} at most"
+    for name in ENTRIES:
+        if name in code.functions and (mixed := _Quantities(code).mixed_in(name)):
+            return f"it mixes units: {mixed[0]} is added to or compared with {mixed[1]}"
+    return ""
+
+
+class _Code:
+    """The functions of a source, and those of their statements that something depends on."""
+
+    def __init__(self, source: str) -> None:
+        tree = parse(source)
+        self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.parameters: tuple[str, ...] = ()
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PARAMETERS":
+                self.parameters = tuple(ast.literal_eval(node.value))
+
+    @cached_property
+    def live(self) -> dict[str, list[ast.stmt]]:
+        """By function, for those that are called: statements that the result depends on, in order."""
+        found: dict[str, list[ast.stmt]] = {}
+        wanted = [name for name in ENTRIES if name in self.functions]
+        while wanted:
+            name = wanted.pop()
+            if name not in found:
+                found[name] = _live_statements(self.functions[name])
+                used = {item for statement in found[name] for item in _names(statement)}
+                wanted += [other for other in self.functions if other in used]
+        return found
+
+
+def _live_statements(function: ast.FunctionDef) -> list[ast.stmt]:
+    """Statements of a function without assignments to variables that nothing uses afterwards."""
+    needed: set[str] = set()
+    kept: list[ast.stmt] = []
+    for statement in reversed(_without_docstring(function).body):
+        if isinstance(statement, ast.Assign):
+            targets = {name for target in statement.targets for name in _names(target)}
+            if not targets & needed:
+                continue
+            if all(isinstance(target, ast.Name) for target in statement.targets):
+                needed -= targets
+            needed |= _names(statement.value)
+        else:
+            needed |= _names(statement)
+        kept.append(statement)
+    return kept[::-1]
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+
+
+def _without_docstring(function: ast.FunctionDef) -> ast.FunctionDef:
+    body = function.body[ast.get_docstring(function) is not None :]
+    return ast.FunctionDef(function.name, function.args, body or [ast.Pass()], [])
+
+
+def _length(statement: ast.stmt) -> int:
+    """Expressions of a statement that say something: not ``xp``, nor what only shapes arrays."""
+    silent = (ast.Tuple, ast.Slice, ast.Starred)
+    return sum(
+        isinstance(node, ast.expr)
+        and not isinstance(node, silent)
+        and not (isinstance(node, ast.Name) and node.id == "xp")
+        and not (isinstance(node, ast.Constant) and node.value in (None, Ellipsis))
+        for node in ast.walk(statement)
+    )
+
+
+class _Depths:
+    """Conditions nested in one another, followed through variables and functions."""
+
+    def __init__(self, code: _Code) -> None:
+        self.code = code
+
+    def of_function(self, name: str) -> int:
+        """Of the deepest result."""
+        depths: dict[str, int] = {}
+        deepest = 0
+        for statement in self.code.live.get(name, []):
+            inside = int(isinstance(statement, ast.If | ast.For | ast.While))
+            depth = inside + max((self._of(node, depths) for node in ast.iter_child_nodes(statement)), default=0)
+            for target in getattr(statement, "targets", []):
+                for variable in _names(target):
+                    depths[variable] = depth
+            deepest = max(deepest, depth)
+        return deepest
+
+    def _of(self, node: ast.AST, depths: Mapping[str, int]) -> int:
+        if isinstance(node, ast.Name):
+            return depths.get(node.id, 0)
+        if isinstance(node, ast.IfExp):
+            branches = max(self._of(node.body, depths), self._of(node.orelse, depths))
+            return max(1 + branches, self._of(node.test, depths))
+        parts = [self._of(child, depths) for child in ast.iter_child_nodes(node)]
+        if isinstance(node, ast.Call) and _called(node) == "where" and len(node.args) == 3:
+            condition, first, second = (self._of(part, depths) for part in node.args)
+            return max(1 + first, 1 + second, condition)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.code.functions:
+            return self.of_function(node.func.id) + max(parts, default=0)
+        return max(parts, default=0)
+
+
+def _called(node: ast.Call) -> str:
+    """Last name of what is called, such as ``where`` of ``xp.where``."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+class _Quantities:
+    """What kind of quantity each variable of a function holds, as far as its text tells."""
+
+    def __init__(self, code: _Code) -> None:
+        self.code = code
+        self.kinds: dict[str, str] = {}
+        self.mixed: tuple[str, str] | None = None
+
+    def mixed_in(self, name: str) -> tuple[str, str] | None:
+        """Two kinds that a function adds or compares; None where there are none."""
+        for statement in self.code.live.get(name, []):
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                self._assign(statement.targets[0], statement.value)
+            else:
+                for node in ast.iter_child_nodes(statement):
+                    if isinstance(node, ast.expr):
+                        self._kind(node)
+        return self.mixed
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for own, part in zip(target.elts, value.elts, strict=True):
+                self._assign(own, part)
+        elif isinstance(target, ast.Name):
+            self.kinds[target.id] = self._kind(value)
+
+    def _same(self, *kinds: str) -> str:
+        """Of quantities that are added or compared; noted where they differ."""
+        known = list(dict.fromkeys(kind for kind in kinds if kind))
+        if len(known) > 1 and self.mixed is None:
+            self.mixed = known[0], known[1]
+        return known[0] if len(known) == 1 else ""
+
+    def _kind(self, node: ast.expr) -> str:
+        """Of an expression; empty where anything may be meant, as for numbers and parameters."""
+        if isinstance(node, ast.Name):
+            return self.kinds.get(node.id, "")
+        if isinstance(node, ast.Subscript):
+            if getattr(node.value, "id", "") == "trials" and isinstance(node.slice, ast.Constant):
+                return KINDS.get(str(node.slice.value), "")
+            return self._kind(node.value)
+        if isinstance(node, ast.BinOp):
+            left, right = self._kind(node.left), self._kind(node.right)
+            return self._same(left, right) if isinstance(node.op, ast.Add | ast.Sub) else ""
+        if isinstance(node, ast.Compare):
+            self._same(self._kind(node.left), *map(self._kind, node.comparators))
+            return ""
+        if isinstance(node, ast.Call):
+            return self._kind_of_call(node)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self._kind(child)
+        return ""
+
+    def _kind_of_call(self, node: ast.Call) -> str:
+        name = _called(node)
+        kinds = [self._kind(part) for part in node.args]
+        if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") != "xp":
+            kinds.insert(0, self._kind(node.func.value))
+        if name in PLACES:
+            return "a place in a list"
+        if name not in KEEPING or not kinds:
+            return ""
+        return self._same(*(kinds[1:] if name == "where" else kinds))

@@ -1,0 +1,109 @@
+"""Learn who a theory's people are, and score what it predicts for answers that taught nothing about them.
+
+A theory is its form; its people are learned. One procedure serves published theories, the grammar's, induced ones and
+those of language models: `learn_people` finds the population within the declared ranges that the open answers show,
+and `score_experiments` predicts every experiment with the population that the other experiments would have taught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.task import Trials
+from theories.calibrate import calibrate, leave_groups_out, leave_one_out
+from theories.prior import Prior
+from theories.score import UnitScores, log_predictive
+from theories.theory import Theory
+from theories.view import View
+
+Array = NDArray[np.float64]
+POOLED_DRAWS = 64
+WALKING_DRAWS = 128
+FITTING_DRAWS = 256
+N_ROUNDS, N_LATER_ROUNDS = 8, 3
+"""Of learning people from nothing, and from the population that earlier answers taught."""
+N_FOLDS = 5
+"""Groups of people that are left out in turn where there is one experiment only."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How well a theory predicts one experiment."""
+
+    left_out: UnitScores
+    """With the population that the other experiments would have taught; of the only one, other people (or trials)."""
+    mean: Array
+    """``(n_trials, n_options)`` proportions of the population that all answers taught."""
+
+
+def fitting_draws(theory: Theory, trials: Sequence[Trials], n_draws: int = FITTING_DRAWS) -> int:
+    """People drawn in each round of a fit, at most ``n_draws``."""
+    if all(item.pooled for item in trials):  # one point is fitted to all people: draws only start the fit
+        return min(n_draws, POOLED_DRAWS)
+    return min(n_draws, WALKING_DRAWS) if theory.learns else n_draws
+
+
+def learn_people(
+    view: View,
+    trials: Sequence[Trials],
+    *,
+    start: Mapping[str, Prior] | None = None,
+    n_draws: int = FITTING_DRAWS,
+    n_iterations: int = N_ROUNDS,
+) -> dict[str, Prior]:
+    """The population that answers show, within the declared ranges of a theory; see `calibrate`."""
+    return calibrate(
+        view.theory.priors,
+        trials,
+        lambda parameters: _predict(view, parameters),
+        likelihood=lambda parameters: view.log_likelihood(parameters, trials),
+        start=start,
+        n_draws=n_draws,
+        n_iterations=n_iterations,
+    )
+
+
+def score_trials(view: View, people: Mapping[str, Prior], trials: Sequence[Trials]) -> list[UnitScores]:
+    """Pooled answers to every trial, predicted from those to all others; see `leave_one_out`."""
+    return leave_one_out(people, trials, lambda parameters: _predict(view, parameters))
+
+
+def score_experiments(view: View, people: Mapping[str, Prior], trials: Sequence[Trials], n_draws: int) -> list[Scored]:
+    """How well a theory predicts every experiment from the others.
+
+    Args:
+        view: Of the theory, on the stimuli of ``trials``.
+        people: The population that all of them taught, as `learn_people` returned it.
+        trials: All experiments.
+        n_draws: Of the population.
+    """
+    population = view.theory.with_people(people).population(n_draws)
+    evidence = view.evidence(population, trials)
+    means = [item.probabilities.mean(axis=0) for item in evidence]
+    if all(item.pooled for item in trials):
+        scores = leave_one_out(people, trials, lambda parameters: _predict(view, parameters), by_experiment=True)
+        return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
+    log_p = np.concatenate([item.log_likelihood for item in evidence], axis=1)
+    experiment = np.repeat(np.arange(len(trials)), [item.log_likelihood.shape[1] for item in evidence])
+    groups = experiment if len(trials) > 1 else _folds_of_people(log_p)
+    log_weights = leave_groups_out(people, population, log_p, groups)
+    found = []
+    for place, (item, mean) in enumerate(zip(evidence, means, strict=True)):
+        own = log_weights[groups[experiment == place]].T
+        found.append(Scored(log_predictive(item, own[:, 0] if item.trials.pooled else own), mean))
+    return found
+
+
+def _folds_of_people(log_p: Array) -> NDArray[np.intp]:
+    """``(n_people,)`` number of a fold, so that each holds easy and hard people, in whatever order they came."""
+    rank = np.argsort(np.argsort(log_p.mean(axis=0), kind="stable"))
+    return np.asarray(rank % N_FOLDS)
+
+
+def _predict(view: View, parameters: Mapping[str, Array]) -> list[Array]:
+    """Probabilities of each experiment; a theory without parameters is asked once."""
+    return view.probabilities(parameters or {"": np.zeros(1)})
