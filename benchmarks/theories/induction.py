@@ -2,10 +2,10 @@
 
     python benchmarks/theories/induction.py --against CHECKOUT      # benchmarks/results/theories/induction.json
 
-25 simulated people per experiment, who differ in how they weigh four experts' ratings, choose among 48 pairs of products,
-each shown twice. The same answers go through `induce` of this checkout and of another one, each in a process of its own,
-once and then a second time (what is compiled is kept). Seconds are of the processor, imports included, since other work
-on the machine makes the clock useless. The theories are compared by the digest of their sources.
+25 simulated people per experiment, who differ in how they weigh four experts' ratings, choose among 48 pairs of
+products, each shown twice. The same answers go through `induce` of this checkout and of another one, each in a process
+of its own. Seconds are of the processor, imports included, since other work on the machine makes the clock useless. The
+theories are compared by the digest of their sources.
 """
 
 from __future__ import annotations
