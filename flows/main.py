@@ -20,7 +20,7 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from flows.audit_commands import audit_command, bundle_command  # noqa: E402
+from flows.audit_commands import anchor_command, audit_command, bundle_command  # noqa: E402
 from flows.backup_commands import backup_command, metrics_command, restore_command  # noqa: E402
 from flows.carry import tether  # noqa: E402
 from flows.data_commands import app as data_app  # noqa: E402
@@ -221,6 +221,7 @@ def report(
 
 app.command("audit")(audit_command)
 app.command("bundle")(bundle_command)
+app.command("anchor")(anchor_command)
 
 
 @app.command()
