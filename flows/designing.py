@@ -91,12 +91,10 @@ def preview_design(study: CampaignConfig | Path, *, data: Path | None = None, n_
     from flows.engine import execute
     from flows.revise import seed_pool
     from flows.run import begin, create_run
-    from flows.start import one_thread
 
     config = load_study(study) if isinstance(study, Path) else study
     with (
         tempfile.TemporaryDirectory() as folder,
-        one_thread(),
         create_run(config, Path(folder) / "run", data=data, n_workers=n_workers) as run,
     ):
 

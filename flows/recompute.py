@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from experiments.errors import DataMissingError
 from experiments.record import ModelTakesPart, Recruited
@@ -367,8 +366,7 @@ def walk_again(
         try:
             for caller in run.roles.callers.values():
                 caller.model = _Absent(caller.model.name, caller.model.version)
-            with threadpool_limits(1, user_api="blas"):
-                ended = execute("none", run_campaign, run)
+            ended = execute("none", run_campaign, run)
             if isinstance(ended, Waiting):
                 found.end = ended.text
         except EndOfRecordError as error:

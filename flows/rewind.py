@@ -42,7 +42,6 @@ from flows.forensics.rate import (
 )
 from flows.record import RECORD_TYPES
 from flows.run import Run, check_run, open_run, read_state
-from flows.start import one_thread
 from flows.state import RunState
 from language_models.client import Completion, LanguageModel, Request
 from language_models.record import LanguageModelCalled
@@ -316,7 +315,7 @@ def carry_branch_on(folder: Path, origin: Path, *, data: Path | None = None, n_w
         RewindError: It would have to wait for people.
         SourceError: It would have to ask people something that they were not asked.
     """
-    with one_thread(), open_run(folder, data=data, n_workers=n_workers) as run:
+    with open_run(folder, data=data, n_workers=n_workers) as run:
         recorded = run.trace.journal.meta["origin"]["effects"] == "recorded"
         run.source = _source(run, recorded=recorded)
         if recorded and run.config.models:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from pathlib import Path
-
-from threadpoolctl import threadpool_limits
 
 from flows.campaign import run_campaign
 from flows.collect import Waiting, close_collection, n_counting, take_answers, waiting_in
@@ -49,7 +46,7 @@ def run_study(
     shown = progress or SilentProgress()
     warm_up(engine)
     try:
-        with shown, one_thread(), create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
+        with shown, create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
             return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name))
     finally:
         cool_down()
@@ -81,7 +78,7 @@ def resume_run(
     if state.concluded is not None and not joined and look(folder).ended == "concluded":
         return state.concluded.record
     shown = progress or SilentProgress()
-    with shown, one_thread(), open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
+    with shown, open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         if enough:
             take_answers(run)
             _close(run)
@@ -119,9 +116,3 @@ def _result(run: Run, found: Recorded[Concluded] | Waiting) -> Concluded | Waiti
         return found
     mark_pass(run.folder, "concluded", found.record.text)
     return found.record
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Linear algebra on one thread: the sandboxes use the processors, and results must not depend on their number."""
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
-    return limits

@@ -13,7 +13,7 @@ from experiments.domains.multiattribute import MultiattributeDomain
 from experiments.domains.risky import RiskyDomain, pairs
 from experiments.task import Stimuli, Trials
 from theories.check import load_theory
-from theories.induction.additive import AdditiveSearch
+from theories.induction.additive import RIDGE, AdditiveSearch, Weighed
 from theories.induction.combination import with_combinations
 from theories.induction.induce import induce
 from theories.induction.kernel import logarithms, scores_of_leaves
@@ -646,3 +646,26 @@ def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_be
     least = every[-1].criterion
     assert induce(DOMAIN, data, np.random.default_rng(3), least=least) == every[:-1]
     assert induce(DOMAIN, data, np.random.default_rng(3), least=0.0) == []
+
+
+def test_terms_behind_gates_are_screened_as_their_columns_say():
+    """Sums over open gates by one product, against the score statistic of every term's own column."""
+    answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.3)])
+    lead, gate = leads(answers).take(range(12)), gates(answers).take(range(9))
+    search = AdditiveSearch(lead, gate, answers.counts, 0.05)
+    first = Weighed(0)
+    columns, weights = search._column(first)[None], np.array([0.4])
+    p, slope = search._response(weights @ columns)
+    residual, w = (search.b - search.n * p) * slope / (p * (1 - p)), search.n * slope**2 / (p * (1 - p))
+    inner = columns[0] ** 2 @ w + RIDGE
+
+    def gain(term):
+        x = search._column(term)
+        alone, shared = x**2 @ w, (x * columns[0] @ w) ** 2 / inner
+        left = alone - shared if alone - shared > 1e-3 * alone else np.inf  # what the sum says already
+        return 0.5 * (x @ residual) ** 2 / (left + RIDGE) - search._code_length(term)
+
+    chosen = search._screen([first], columns, weights, 3)
+    every = [Weighed(k, g) for k in {0, *(term.lead for term in chosen)} for g in range(-1, len(gate.items))]
+    best = sorted((term for term in every if term != first), key=gain, reverse=True)
+    assert [gain(term) for term in chosen] == pytest.approx([gain(term) for term in best[:3]], rel=1e-4)

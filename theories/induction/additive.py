@@ -140,29 +140,28 @@ class AdditiveSearch:
         p, slope = self._response(weights @ columns if len(weights) else np.zeros(len(self.n)))
         residual = ((self.b - self.n * p) * slope / (p * (1 - p))).astype(np.float32)
         w = (self.n * slope**2 / (p * (1 - p))).astype(np.float32)
-        # Each pool: the lead that all its terms have (-1 where every lead is one), columns, squares and prices.
-        pools: list[tuple[int, NDArray[np.float32], NDArray[np.float32], Array]] = [
-            (-1, self.x, self.squared, self.lead_prices)
-        ]
+        plain = self.x @ residual, self.squared @ w
         gated = {item.lead for item in chosen}
         if len(self.n) * len(self.open) <= MOST_GATED:  # else only what is in the sum already may get a gate
-            plain = 0.5 * (self.x @ residual) ** 2 / np.maximum(self.squared @ w, 1e-6)
-            gated |= set(np.argsort(-plain, kind="stable")[:N_GATED].tolist())
-        if len(self.open):
-            for lead in sorted(gated):
-                prices = self.gate_prices + self.lead_prices[lead]
-                pools.append((lead, self.open * self.x[lead], self.open * self.squared[lead], prices))
-        ranked: list[tuple[float, int, Weighed]] = []
-        weighed = (columns * w).T.astype(np.float32)
+            promise = 0.5 * plain[0] ** 2 / np.maximum(plain[1], 1e-6)
+            gated |= set(np.argsort(-promise, kind="stable")[:N_GATED].tolist())
+        weighed = (columns * w).astype(np.float32)
         known = np.linalg.inv((columns * w) @ columns.T + RIDGE * np.eye(len(columns)))
-        for lead, x, squared, prices in pools:
-            slopes = (x @ residual).astype(np.float64)
-            information = (squared @ w).astype(np.float64)
+        # Each pool: the lead that all its terms have (-1 where every lead is one), slopes, squares, products, prices.
+        pools = [(-1, *plain, self.x @ weighed.T, self.lead_prices)]
+        for lead in sorted(gated) if len(self.open) else ():
+            # Gates are 0 or 1: one product with what is added up where each is open, and no column of a term is made.
+            x = self.x[lead]
+            added = np.concatenate([(x * residual)[None], (self.squared[lead] * w)[None], x * weighed])
+            sums = self.open @ added.T
+            pools.append((lead, sums[:, 0], sums[:, 1], sums[:, 2:], self.gate_prices + self.lead_prices[lead]))
+        ranked: list[tuple[float, int, Weighed]] = []
+        for lead, slopes, squares, cross, prices in pools:
+            information = squares.astype(np.float64)
+            explained = np.einsum("kc,kc->k", cross @ known, cross)
             if len(columns):
-                cross = x @ weighed
-                explained = np.einsum("kc,kc->k", cross @ known, cross)
                 information = np.where(information - explained > 1e-3 * information, information - explained, np.inf)
-            gain = 0.5 * slopes**2 / np.maximum(information + RIDGE, 1e-6) - prices
+            gain = 0.5 * slopes.astype(np.float64) ** 2 / np.maximum(information + RIDGE, 1e-6) - prices
             for place in map(int, np.argsort(-gain, kind="stable")[:N_SCREENED]):
                 term = Weighed(place) if lead < 0 else Weighed(lead, place)
                 if term not in chosen:
