@@ -251,6 +251,8 @@ def _sentence(subject: str, clauses: Sequence[ToldClause]) -> str:
     ordered = sorted(clauses, key=lambda item: item.of_some)
     first = re.sub(r"^(but|and) (then )?", "", ordered[0].text)
     text = first if ordered[0].of_some else f"{subject} {first}"
-    for item in ordered[1:]:
-        text += (", " if item.text.startswith(("but ", "and ")) else "; ") + item.text
+    for place, item in enumerate(ordered[1:], start=2):
+        joined = item.text.startswith(("but ", "and "))
+        text += ", " if joined else "; and " if place == len(ordered) > 2 else "; "
+        text += item.text
     return text[0].upper() + text[1:] + "."

@@ -89,7 +89,7 @@ def try_clause(
         found = f"without it ({by}) probabilities change by {typical:.2g} on average"
         return TriedClause(clause, held, size, _sentence(words, found, held))
     if size < LEAST:
-        sentence = _sentence(words, f"without it ({by}) no probability on any of these trials changes", False)
+        sentence = f"the claim says: {words}; no trial here can test this: without it ({by}) no probability changes."
         return TriedClause(clause, False, size, sentence, idle=True)
     found = f"without it ({by}) probabilities change by up to {size:.2g}"
     lean = _lean(clause, changes, asked) if directed else None
