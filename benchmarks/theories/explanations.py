@@ -6,7 +6,8 @@
 simulated people who follow them with numbers of their own. Every clause of each fitted theory is tried on its code, on
 the study's own trials: its parameter is set to the clause's null value, and what changes must be what the clause says.
 
-*Contradictions.* In each fitted theory a number is reversed (reflected about its null value) or put at its null value,
+*Contradictions.* In each fitted theory a number is reversed (reflected about its null value, so that most people come
+to lie on its other side) or put at its null value,
 or two clauses exchange the parameters that they speak of. The old words are tried on the changed code (are they
 refused?), and the changed theory is told anew (is it reworded?).
 
@@ -119,7 +120,11 @@ def with_numbers(theory: Theory, clause: ToldClause, kind: str) -> Theory | None
     spread = prior.spread if kind == "reversed" else 1e-3 * (high - low)
     literal = {name: item.to_literal() for name, item in theory.priors.items()}
     literal[wording.by] = prior.narrowed(center, spread).to_literal()
-    return read_program(replace(theory.program, source=with_literal(theory.program.source, "PARAMETERS", literal)))
+    source = with_literal(theory.program.source, "PARAMETERS", literal)
+    changed = read_program(replace(theory.program, source=source))
+    told = next(item for item in changed.account().clauses if item.wording == wording)
+    # Where people differ as much as the range allows, most of them stay on their side.
+    return None if kind == "reversed" and told.direction == clause.direction else changed
 
 
 def swapped(theory: Theory, first: int, second: int) -> TheoryProgram:
