@@ -86,7 +86,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     state, trace = read_state(folder)
     with trace:
         page = render(Reading(folder, state, trace))
-    write_whole(place, page.encode())
+    write_whole(place, page.encode(), private=True)
     return place
 
 

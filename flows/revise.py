@@ -10,6 +10,7 @@ from flows.config import OWN
 from flows.decide import refined
 from flows.engine import task
 from flows.epoch import lasting
+from flows.errors import StudyError
 from flows.memory_record import InquiryMade
 from flows.remember import advise
 from flows.run import Run
@@ -74,6 +75,9 @@ async def revise(
 
     def work(context: StepContext) -> SearchFinished:
         proposal = search(run, brief, trials, context, strategy.record if strategy else None)
+        if proposal.unspent:
+            tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
+            run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         found = induced(run, trials, best, context) if settings.induction else ()
         return _record(context, cycle, proposal, (*found, *written))
@@ -120,8 +124,7 @@ def induced(run: Run, trials: Sequence[Trials], best: float, context: StepContex
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(run.domain, trials, context.rng)
-        if item.criterion > best - LEFT_OUT
+        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT)
     )
 
 
@@ -172,6 +175,7 @@ def _record(context: StepContext, cycle: int, proposal: Proposal, further: Seque
         attempts=context.artifacts.put_json(attempts),
         n_attempts=len(attempts),
         submissions=(*submissions, *further),
+        unspent=proposal.unspent,
     )
 
 
@@ -230,6 +234,12 @@ async def seed_pool(run: Run) -> None:
     for program in (*programs, *(TheoryProgram(source, OWN) for source in settings.programs)):
         checked = await check_program(run, 0, program, "", [run.state.started.digest])
         if not checked.record.passed:
+            stop = program.author == OWN and settings.on_refusal == "stop" and not run.state.designs
+            if stop:
+                raise StudyError(
+                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin "
+                    'anew, or let the study go on without it: theories.on_refusal = "drop".'
+                )
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
             continue
         run.record(
