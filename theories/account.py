@@ -28,7 +28,7 @@ from theories.errors import TheorySourceError
 from theories.prior import Prior
 
 Array = NDArray[np.float64]
-STRENGTHS = ((0.1, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
+STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
 """Distance from the null value, in units of the clause, below which a word applies."""
 SHARES = (
     (0.03, "hardly any"), (0.15, "about a tenth of"), (0.29, "about a quarter of"), (0.42, "about a third of"),

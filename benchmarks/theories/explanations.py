@@ -57,6 +57,11 @@ STARTS = {
     "learning": ("random", "averaging"),
     "offers": ("random", "cheapest"),
 }
+SPACES: dict[str, dict[str, Any]] = {
+    "multiattribute": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
+    "learning": {"task": "reversal", "n_steps": 40},
+}
+"""Settings of domains that need some."""
 BASES = {
     "multiattribute": "weighted_additive", "risky": "expected_value", "intertemporal": "hyperbolic",
     "learning": "rescorla_wagner", "offers": "logit",
@@ -99,7 +104,7 @@ def fitted_theories(domain: str, lab: Laboratory) -> list[tuple[Theory, Stimuli]
         seed = family.seeds[names[int(rng.integers(len(names)))]][1]
         composition = Composition({**seed.slots, part.slot: (part.name,)})
         truth = planted(family.grammar, composition, rng)
-        stimuli = DOMAINS[domain].candidates({}, rng, N_TRIALS)
+        stimuli = DOMAINS[domain].candidates(SPACES.get(domain, {}), rng, N_TRIALS)
         (fit,) = lab.evaluate(family.grammar, [(composition, None)], [answers(truth, lab, stimuli, N_FITTED, rng)])
         if isinstance(fit, Evaluated) and any(clause.direction for clause in fit.theory.account().clauses):
             found.append((fit.theory, stimuli))
@@ -214,7 +219,7 @@ def planted_truth(domain: str, seed: int) -> dict[str, Any]:
     grammar, composition = family.grammar, truth_of(domain, seed)
     truth = planted(grammar, composition, rng)
     with Laboratory(DOMAINS[domain], n_workers=1) as lab:
-        stimuli = DOMAINS[domain].candidates({}, rng, N_TRIALS)
+        stimuli = DOMAINS[domain].candidates(SPACES.get(domain, {}), rng, N_TRIALS)
         trials = [answers(truth, lab, stimuli, N_PLANTED, rng)]
 
         def evaluate(items: Any) -> list[Evaluated | TheoryError]:
@@ -230,7 +235,7 @@ def planted_truth(domain: str, seed: int) -> dict[str, Any]:
         advocate = GrammarAdvocate(grammar)
         before = advocate.revise(brief, evaluate, rng)
         after = advocate.pruned(before, replace(brief, starts=()), evaluate, validate)
-        fresh = DOMAINS[domain].candidates({}, np.random.default_rng(99), 200)
+        fresh = DOMAINS[domain].candidates(SPACES.get(domain, {}), np.random.default_rng(99), 200)
         wanted = lab.proportions(truth, fresh, 128)
         found: dict[str, Any] = {"kind": "planted", "domain": domain, "seed": seed}
         own = parts(grammar, composition)
