@@ -193,8 +193,11 @@ def tell_clause(clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: b
 
 
 def is_open(clause: ClauseWording, prior: Prior) -> bool:
-    """Whether a range is as declared: even, or a normal that is centred on the null value exactly."""
-    return prior.kind in ("uniform", "log_uniform") or (prior.kind == "normal" and prior.center == clause.null)
+    """Whether a range is as declared: even, or a wide normal around a null value that lies within the range."""
+    if prior.kind in ("uniform", "log_uniform"):
+        return True
+    wide = prior.spread >= 0.5 * clause.unit and prior.low < clause.null < prior.high
+    return prior.kind == "normal" and prior.center == clause.null and wide
 
 
 def at_limit(prior: Prior) -> bool:
