@@ -28,7 +28,7 @@ from theories.errors import TheorySourceError
 from theories.prior import Prior
 
 Array = NDArray[np.float64]
-STRENGTHS = ((0.1, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
+STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
 """Distance from the null value, in units of the clause, below which a word applies."""
 SHARES = (
     (0.03, "hardly any"), (0.15, "about a tenth of"), (0.29, "about a quarter of"), (0.42, "about a third of"),
@@ -193,8 +193,11 @@ def tell_clause(clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: b
 
 
 def is_open(clause: ClauseWording, prior: Prior) -> bool:
-    """Whether a range is as declared: even, or a normal that is centred on the null value exactly."""
-    return prior.kind in ("uniform", "log_uniform") or (prior.kind == "normal" and prior.center == clause.null)
+    """Whether a range is as declared: even, or a wide normal around a null value that lies within the range."""
+    if prior.kind in ("uniform", "log_uniform"):
+        return True
+    wide = prior.spread >= 0.5 * clause.unit and prior.low < clause.null < prior.high
+    return prior.kind == "normal" and prior.center == clause.null and wide
 
 
 def at_limit(prior: Prior) -> bool:
@@ -251,6 +254,8 @@ def _sentence(subject: str, clauses: Sequence[ToldClause]) -> str:
     ordered = sorted(clauses, key=lambda item: item.of_some)
     first = re.sub(r"^(but|and) (then )?", "", ordered[0].text)
     text = first if ordered[0].of_some else f"{subject} {first}"
-    for item in ordered[1:]:
-        text += (", " if item.text.startswith(("but ", "and ")) else "; ") + item.text
+    for place, item in enumerate(ordered[1:], start=2):
+        joined = item.text.startswith(("but ", "and "))
+        text += ", " if joined else "; and " if place == len(ordered) > 2 else "; "
+        text += item.text
     return text[0].upper() + text[1:] + "."

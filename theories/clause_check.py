@@ -22,6 +22,8 @@ LEAST = 1e-3
 """A clause that says something changes the mean probability of some choice by at least this."""
 MOST_HARDLY = 0.02
 """One that says "hardly" changes probabilities by no more than this on average."""
+MAJORITY = 0.4
+"""Share of the people asked who are on a clause's side at least, where the clause is said of them."""
 N_PEOPLE = 32
 """People of the learned population who are asked."""
 
@@ -63,9 +65,9 @@ def without(people: Mapping[str, Array], clause: ToldClause, priors: Mapping[str
 
 
 def on_its_side(people: Mapping[str, Array], clause: ToldClause) -> NDArray[np.bool_]:
-    """People on the side of the null value that the clause names first; everybody where nobody is."""
+    """People on the side of the null value that the clause names; everybody where they are not the most."""
     side = clause.direction * (people[clause.wording.by] - clause.wording.null) > 0
-    return side if side.any() else np.ones_like(side)
+    return side if side.mean() >= MAJORITY else np.ones_like(side)
 
 
 def try_clause(
@@ -89,7 +91,7 @@ def try_clause(
         found = f"without it ({by}) probabilities change by {typical:.2g} on average"
         return TriedClause(clause, held, size, _sentence(words, found, held))
     if size < LEAST:
-        sentence = _sentence(words, f"without it ({by}) no probability on any of these trials changes", False)
+        sentence = f"the claim says: {words}; no trial here can test this: without it ({by}) no probability changes."
         return TriedClause(clause, False, size, sentence, idle=True)
     found = f"without it ({by}) probabilities change by up to {size:.2g}"
     lean = _lean(clause, changes, asked) if directed else None

@@ -6,7 +6,8 @@
 simulated people who follow them with numbers of their own. Every clause of each fitted theory is tried on its code, on
 the study's own trials: its parameter is set to the clause's null value, and what changes must be what the clause says.
 
-*Contradictions.* In each fitted theory a number is reversed (reflected about its null value) or put at its null value,
+*Contradictions.* In each fitted theory a number is reversed (reflected about its null value, so that most people come
+to lie on its other side) or put at its null value,
 or two clauses exchange the parameters that they speak of. The old words are tried on the changed code (are they
 refused?), and the changed theory is told anew (is it reworded?).
 
@@ -56,6 +57,11 @@ STARTS = {
     "learning": ("random", "averaging"),
     "offers": ("random", "cheapest"),
 }
+SPACES: dict[str, dict[str, Any]] = {
+    "multiattribute": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
+    "learning": {"task": "reversal", "n_steps": 40},
+}
+"""Settings of domains that need some."""
 BASES = {
     "multiattribute": "weighted_additive", "risky": "expected_value", "intertemporal": "hyperbolic",
     "learning": "rescorla_wagner", "offers": "logit",
@@ -98,7 +104,7 @@ def fitted_theories(domain: str, lab: Laboratory) -> list[tuple[Theory, Stimuli]
         seed = family.seeds[names[int(rng.integers(len(names)))]][1]
         composition = Composition({**seed.slots, part.slot: (part.name,)})
         truth = planted(family.grammar, composition, rng)
-        stimuli = DOMAINS[domain].candidates({}, rng, N_TRIALS)
+        stimuli = DOMAINS[domain].candidates(SPACES.get(domain, {}), rng, N_TRIALS)
         (fit,) = lab.evaluate(family.grammar, [(composition, None)], [answers(truth, lab, stimuli, N_FITTED, rng)])
         if isinstance(fit, Evaluated) and any(clause.direction for clause in fit.theory.account().clauses):
             found.append((fit.theory, stimuli))
@@ -119,7 +125,11 @@ def with_numbers(theory: Theory, clause: ToldClause, kind: str) -> Theory | None
     spread = prior.spread if kind == "reversed" else 1e-3 * (high - low)
     literal = {name: item.to_literal() for name, item in theory.priors.items()}
     literal[wording.by] = prior.narrowed(center, spread).to_literal()
-    return read_program(replace(theory.program, source=with_literal(theory.program.source, "PARAMETERS", literal)))
+    source = with_literal(theory.program.source, "PARAMETERS", literal)
+    changed = read_program(replace(theory.program, source=source))
+    told = next(item for item in changed.account().clauses if item.wording == wording)
+    # Where people differ as much as the range allows, most of them stay on their side.
+    return None if kind == "reversed" and told.direction == clause.direction else changed
 
 
 def swapped(theory: Theory, first: int, second: int) -> TheoryProgram:
@@ -209,7 +219,7 @@ def planted_truth(domain: str, seed: int) -> dict[str, Any]:
     grammar, composition = family.grammar, truth_of(domain, seed)
     truth = planted(grammar, composition, rng)
     with Laboratory(DOMAINS[domain], n_workers=1) as lab:
-        stimuli = DOMAINS[domain].candidates({}, rng, N_TRIALS)
+        stimuli = DOMAINS[domain].candidates(SPACES.get(domain, {}), rng, N_TRIALS)
         trials = [answers(truth, lab, stimuli, N_PLANTED, rng)]
 
         def evaluate(items: Any) -> list[Evaluated | TheoryError]:
@@ -225,7 +235,7 @@ def planted_truth(domain: str, seed: int) -> dict[str, Any]:
         advocate = GrammarAdvocate(grammar)
         before = advocate.revise(brief, evaluate, rng)
         after = advocate.pruned(before, replace(brief, starts=()), evaluate, validate)
-        fresh = DOMAINS[domain].candidates({}, np.random.default_rng(99), 200)
+        fresh = DOMAINS[domain].candidates(SPACES.get(domain, {}), np.random.default_rng(99), 200)
         wanted = lab.proportions(truth, fresh, 128)
         found: dict[str, Any] = {"kind": "planted", "domain": domain, "seed": seed}
         own = parts(grammar, composition)

@@ -48,6 +48,14 @@ def test_a_range_that_was_not_learned_leaves_the_side_open():
     assert clause.direction == 0
 
 
+def test_a_learned_value_at_the_null_value_is_hardly_said_even_at_a_limit():
+    assert tell_clause(PULL, {"pull": learned(0.0)}).text == "hardly like it"
+    bounded = ClauseWording("say all alike", by="focus", opposite="look at the best {much}above the rest", null=1.0)
+    told = tell_clause(bounded, {"focus": learned(1.0, 0.001, low=0.0, high=1.0)})
+    assert told.strength == "hardly"
+    assert tell_clause(PULL, {"pull": learned(0.0, 1.0)}).direction == 0  # as declared
+
+
 def test_ratios_and_shares_of_people_are_told():
     curved = ClauseWording("{much}more", by="curve", opposite="{much}less", null=1.0, unit=0.4, ratio=True)
     assert tell_clause(curved, {"curve": learned(0.7, low=0.1, high=2.0)}).text == "less"

@@ -26,11 +26,22 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from experiments.task import Domain, Trials
+from theories.account import ClauseWording
 from theories.induction.additive import Additive, AdditiveSearch
 from theories.induction.expression import normalized
 from theories.induction.library import Score
 from theories.induction.population import lapses, sensitivities
-from theories.induction.source import Spread, branches, lapse_prior, rounded, sharpened, tree_words
+from theories.induction.source import (
+    Spread,
+    branches,
+    clauses_literal,
+    lapse_prior,
+    rounded,
+    sharpened,
+    sum_clauses,
+    tree_words,
+    weighed_clause,
+)
 from theories.induction.terms import Term, Terms, distinct
 from theories.induction.tree import Const, Follow, Node, Split, TreeSearch
 
@@ -598,6 +609,7 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
     used: list[str] = []
     statements: list[str] = []
     n_choices = 0
+    clauses: list[ClauseWording] = []
 
     def declare(name: str, value: float, error: float, low: float, high: float, unit: str, meaning: str) -> str:
         parameters[name] = {
@@ -630,7 +642,7 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
             "unit": "factor",
             "meaning": "how strictly a person follows the weighted sum",
         }
-        words, parts = [], []
+        words, parts, weighed = [], [], []
         for number, (term, weight, error) in enumerate(zip(model.terms, model.weights, model.errors, strict=True), 1):
             lead = plain.items[term.lead]
             says, text = lead.words if weight > 0 else lead.opposite, f"({code(lead)})"
@@ -643,6 +655,8 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
             name = declare(f"weight_{number}", weight, error, -limit, limit, "log odds", meaning)
             parts.append(f"{name}[..., None] * {text}")
             words.append(says)
+            gated = gates.items[term.gate] if term.gate >= 0 else None
+            weighed.append(weighed_clause(f"weight_{number}", weight, lead, gated))
         statements += [f"{'evidence = evidence + ' if k else 'evidence = '}{part}" for k, part in enumerate(parts)]
         statements += [
             'strength = xp.where(allowed > 0, parameters["sensitivity"][..., None] * evidence, -1e9)',
@@ -652,6 +666,7 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
         claim = (
             f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
         )
+        clauses = sum_clauses(weighed)
         title, p = "Weighed lessons", probabilities(model, plain, signed, gates, told, rows)
     else:
         clean, lapse = sharpened(model, branches(model, signed, gates, pairs.counts))
@@ -694,6 +709,9 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
         parameters["lapse"] = lapse_prior(spread)
         claim = f"people {tree_words(clean, signed, gates)}; sometimes they choose at random."
         claim = claim.replace("guess", "choose any") if told.allowed.shape[1] > 2 else claim
+        words = claim.removeprefix("people ").partition("; sometimes")[0]
+        lapsing = ClauseWording("sometimes choose at random ({lapse%} of the time)", sentence=2)
+        clauses = [ClauseWording(words), lapsing]
         title = "Rule list of learning"
         p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
     head = [
@@ -704,6 +722,6 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
     choose = "def choose(parameters, trials, xp, state):\n" + indent("\n".join([*head, *statements, *tail]), "    ")
     entries = sorted({name for text in used for name in remembered(text)} or {"last"})
     docstring = fill(f"{title}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
-    declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
+    declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n{clauses_literal(clauses)}"
     helpers = [EVENLY.strip() + "\n", *(text.strip() + "\n" for text in (BEST, FOLLOW) if "follow(" in choose)]
     return "\n\n".join([f'"""{docstring}\n"""\n\n{declared}', *helpers, _state_code(entries), choose + "\n"]), claim, p

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from theories.account import ClauseWording
 from theories.induction.additive import Additive
 from theories.induction.library import Score, Vocabulary
 from theories.induction.mixture import Mixture
@@ -77,8 +78,8 @@ class _Writer:
         self.statements.append(f"choice_{self.n_choices} = {expression}")
         return f"choice_{self.n_choices}"
 
-    def text(self, name: str, claim: str, result: str) -> str:
-        """The whole module."""
+    def text(self, name: str, claim: str, result: str, clauses: Sequence[ClauseWording] = ()) -> str:
+        """The whole module; clauses say what the claim becomes should other numbers be learned."""
         docstring = fill(f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
         learns = bool(self.memory)
         wide = any(memory.start != "nothing" for memory, _ in self.memory.values())
@@ -106,6 +107,7 @@ class _Writer:
             if any(re.search(rf"\b{called}\(", text) for text in functions):
                 functions.insert(0, helper.strip() + "\n")
         declared = f"PARAMETERS = {pformat(self.parameters, width=110, sort_dicts=False)}\n"
+        declared += clauses_literal(clauses)
         return "\n\n".join([f'"""{docstring}\n"""\n\n{declared}', *functions])
 
     def _prelude(self, scores: Sequence[Score], *, always: bool = False) -> list[str]:
@@ -118,6 +120,32 @@ class _Writer:
 
 def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
     return f"def {name}({arguments}):\n" + indent("\n".join(lines), "    ") + "\n"
+
+
+def clauses_literal(clauses: Sequence[ClauseWording]) -> str:
+    """Declaration of clauses; nothing where there are none."""
+    literal = [item.to_literal() for item in clauses]
+    return f"CLAUSES = {pformat(literal, width=110, sort_dicts=False)}\n" if literal else ""
+
+
+def weighed_clause(parameter: str, weight: float, lead: Term, gate: Term | None) -> ClauseWording:
+    """What one weight of a sum says: towards what its lead does, or towards the opposite.
+
+    It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it.
+    """
+    extent = f" to the extent that {gate.words}" if gate is not None else ""
+    return ClauseWording(
+        f"{{much}}lean to {lead.words}{extent}",
+        by=parameter,
+        opposite=f"{{much}}lean to {lead.opposite}{extent}",
+        unit=max(rounded(abs(weight)), 1e-3),
+    )
+
+
+def sum_clauses(weighed: Sequence[ClauseWording]) -> list[ClauseWording]:
+    """A sum of reasons, told."""
+    last = ClauseWording("choose the more surely, the larger the sum", sentence=2)
+    return [ClauseWording("weigh and add reasons"), *weighed, last]
 
 
 def rounded(value: float) -> float:
@@ -226,7 +254,8 @@ def write_tree(
     result = emit(node)
     words = tree_words(node, leads, gates)
     claim = f"people {words}; sometimes they press either key."
-    return writer.text("Rule list", claim, result), claim
+    clauses = [ClauseWording(words), ClauseWording("sometimes press either key ({lapse%} of the time)", sentence=2)]
+    return writer.text("Rule list", claim, result, clauses), claim
 
 
 def tree_words(node: Node, leads: Terms, gates: Terms) -> str:
@@ -269,7 +298,7 @@ def write_sum(
         "unit": "factor",
         "meaning": "how strictly a person follows the weighted sum",
     }
-    words, parts = [], []
+    words, parts, weighed = [], [], []
     for number, (term, weight, error) in enumerate(zip(fitted.terms, fitted.weights, fitted.errors, strict=True), 1):
         lead = leads.items[term.lead]
         code = writer.code(lead)
@@ -290,10 +319,13 @@ def write_sum(
         )
         parts.append(f"{name} * {code}")
         words.append(says)
+        weighed.append(
+            weighed_clause(f"weight_{number}", weight, lead, gates.items[term.gate] if term.gate >= 0 else None)
+        )
     writer.statements.append("evidence = " + "\nevidence = evidence + ".join(parts))
     result = '1 / (1 + xp.exp(-xp.clip(parameters["sensitivity"] * evidence, -500.0, 500.0)))'
     claim = f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
-    return writer.text("Weighed reasons", claim, result), claim
+    return writer.text("Weighed reasons", claim, result, sum_clauses(weighed)), claim
 
 
 # Two kinds of people
@@ -322,4 +354,8 @@ def write_mixture(
         words.append(term.words if kind.sign > 0 else term.opposite)
     claim = f"some people {words[0]}, others {words[1]}; where that does not decide they guess."
     result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
-    return writer.text("Two kinds of people", claim, result), claim
+    clauses = [
+        ClauseWording(f"{{who}} {words[0]}, the others {words[1]}", by="disposition"),
+        ClauseWording("guess where that does not decide", sentence=2),
+    ]
+    return writer.text("Two kinds of people", claim, result, clauses), claim
