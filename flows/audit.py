@@ -32,6 +32,15 @@ from traces.verify import verify
 __all__ = ["Audit", "Finding", "HowMuch", "Kept", "audit", "keep", "kept_audit"]
 
 HowMuch = Literal["all", "sample", "none"]
+Outcome = Literal["passes", "fails", "not recomputed"]
+NOT_RECOMPUTED = "not recomputed"
+"""Name of the finding that something could not be computed again here, though it was asked for."""
+VERDICTS: dict[Outcome, str] = {
+    "passes": "the audit passes",
+    "fails": "the audit fails",
+    "not recomputed": "the audit neither passes nor fails: its numbers were not recomputed",
+}
+EXIT_STATUS: dict[Outcome, int] = {"passes": 0, "fails": 1, "not recomputed": 3}
 SAMPLE = 20
 """Steps that are computed again where a sample is wanted and no number is given."""
 FROM_OUTSIDE = frozenset(
@@ -70,10 +79,18 @@ class Audit:
         """Whether every finding passed."""
         return all(item.passed for item in self.findings)
 
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the run passes; one whose numbers could not be computed again neither passes nor fails."""
+        if not self.passed:
+            return "fails"
+        return "not recomputed" if any(item.name == NOT_RECOMPUTED for item in self.findings) else "passes"
+
     def to_json(self) -> dict[str, Any]:
         """For a machine."""
         return {
             "run": self.folder.name,
+            "outcome": self.outcome,
             "passed": self.passed,
             "counterfactual": self.counterfactual,
             "head": None if self.head is None else {"seq": self.head[0], "hash": self.head[1]},
@@ -129,6 +146,7 @@ def audit(
             findings += ask.people(trace, records)
             findings.append(ask.validity_of(validity, events))
             findings.append(ask.conclusion(validity, events, records))
+            findings += ask.signed_verdict(events, report.covered)
             findings.append(ask.exclusions(trace, records, config))
             findings.append(ask.people_budget(trace, records, config))
             every = list(trace.journal.events())
@@ -148,6 +166,7 @@ def audit(
         place = folder / fold.run
         below = audit(place, recompute=how, n_sampled=n_sampled, key=key, data=data, n_workers=n_workers)
         wrong = [item.detail for item in below.findings if not item.passed]
+        findings += [item for item in below.findings if item.name == NOT_RECOMPUTED]
         if not wrong and _form(place) != fold.form:
             wrong = [f"its journal in {fold.run} is not the one that the fold's record was made from"]
         findings.append(finding(f"fold {fold.fold + 1}", wrong, f"its own run passes {len(below.findings)} checks"))
@@ -171,12 +190,12 @@ def _recomputed(walked: Recomputed, events: list[Event], validity: Validity, how
     fine = f"{n_again} records computed again in the sandbox, {scores} scores among them; {equal}"
     if how == "sample":
         fine += f"; {sum(walked.taken.values())} taken as they are"
-    found = [finding("recomputation", walked.wrong, fine)]
     if walked.skipped:
         more = f" (and {len(walked.skipped) - 1} more)" if len(walked.skipped) > 1 else ""
-        text = f"could not be computed again here: {walked.skipped[0]}{more}"
-        found.append(Finding("not recomputed", True, text, skipped=True, problems=tuple(walked.skipped)))
-        return found
+        text = f"{n_again} records were, and the rest could not be here: {walked.skipped[0]}{more}"
+        wrong = [finding("recomputation", walked.wrong, fine)] if walked.wrong else []
+        return [*wrong, Finding(NOT_RECOMPUTED, True, text, skipped=True, problems=tuple(walked.skipped))]
+    found = [finding("recomputation", walked.wrong, fine)]
     changed = any(event.kind == "tombstone" for event in events)
     rest = [event for event in events if event.key not in walked.visited and event.kind not in FROM_OUTSIDE]
     rest = [event for event in rest if validity.valid(event.record_digest)]
@@ -264,7 +283,7 @@ def _place_of(folder: Path) -> Path:
 def signed_list(found: Audit) -> str:
     """The audit as text that ends with who looked at what: the head of the journal and this laboratory's key."""
     lines = [f"{item.state:<9} {item.name}: {item.detail}" for item in found.findings]
-    lines.append("the audit passes" if found.passed else "the audit fails")
+    lines.append(VERDICTS[found.outcome])
     if found.counterfactual:
         lines.append("this run is a branch: what it concludes is counterfactual and no finding")
     if found.head:

@@ -91,6 +91,19 @@ def validity_of(validity: Validity, events: list[Event]) -> Finding:
     return Finding("validity", True, "every record rests on valid records")
 
 
+def signed_verdict(events: list[Event], covered: int) -> Iterator[Finding]:
+    """That a signed head covers the verdict: what stands after the last one anybody could have put there."""
+    last = max((event.seq for event in events if event.kind == "concluded"), default=0)
+    if last > covered:
+        text = (
+            f"the verdict (event {last}) stands after the last signed head (of event {covered}), so that nothing shows "
+            "who wrote it; `lakatos resume` signs it, if you know that nobody touched the run since"
+        )
+        yield Finding("verdict signed", False, text)
+    elif last:
+        yield Finding("verdict signed", True, f"a signed head covers the verdict (event {last})")
+
+
 def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
     """Answers of single people came after they were asked, and each is where its record says, or was withdrawn."""
     asked: dict[str, int] = {}

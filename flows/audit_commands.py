@@ -37,9 +37,10 @@ def audit_command(
 ) -> None:
     """Check a run: chain, artifacts, heads, order, validity, rules, budgets, and every number computed anew.
 
-    Exit status 1 if anything fails. In Python: `flows.audit.audit(folder)`.
+    Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
+    In Python: `flows.audit.audit(folder)`.
     """
-    from flows.audit import as_json, audit
+    from flows.audit import EXIT_STATUS, as_json, audit
     from flows.places import find_run
 
     if recompute not in ("all", "none", "sample"):
@@ -63,8 +64,8 @@ def audit_command(
         sys.stdout.write(as_json(found) + "\n")
     else:
         _show(found)
-    if not found.passed:
-        raise typer.Exit(1)
+    if status := EXIT_STATUS[found.outcome]:
+        raise typer.Exit(status)
 
 
 def _keep(found: Audit, how: HowMuch) -> None:
@@ -79,14 +80,15 @@ def _keep(found: Audit, how: HowMuch) -> None:
 
 
 def _show(found: Audit) -> None:
-    from flows.audit import signed_list
+    from flows.audit import VERDICTS, signed_list
 
     console = Console(soft_wrap=True)
     for item in found.findings:
         console.print(f"{MARKS[item.state]}  {escape(item.name)}: {escape(item.detail)}")
     rest = signed_list(found).splitlines()[len(found.findings) :]
     for line in rest:
-        console.print(f"[red]{escape(line)}[/red]" if line == "the audit fails" else escape(line))
+        colour = {VERDICTS["fails"]: "red", VERDICTS["not recomputed"]: "yellow"}.get(line)
+        console.print(f"[{colour}]{escape(line)}[/{colour}]" if colour else escape(line))
 
 
 def bundle_command(

@@ -38,7 +38,7 @@ LABORATORY: Final = "laboratory/"
 """Folder of the source in a bundle."""
 WHEN: Final = (2020, 1, 1, 0, 0, 0)
 """Hour of every file in an archive, so that equal runs give equal archives."""
-MAIN: Final = "from verify import main\n\nraise SystemExit(main())\n"
+MAIN: Final = "import sys\n\nsys.dont_write_bytecode = True\nfrom verify import main\n\nraise SystemExit(main())\n"
 README: Final = """# A run of Lakatos, to be verified by anybody
 
 Name: {name}. Signed with the public key {key}; compare it with what its authors have published.
@@ -75,20 +75,23 @@ def bundle(folder: Path, out: Path) -> Path:
 
     Raises:
         RunMissingError: There is no run.
-        HeadError: The run does not verify, an identifier of a person is found in it, or nothing can be signed.
+        HeadError: The run does not verify, no earlier head of this laboratory covers it, an identifier of a person is
+            found in it, or nothing can be signed.
     """
     check_run(folder)
+    key = laboratory_key()
     runs = {"": folder}
     runs |= {f"{below.parent.relative_to(folder).as_posix()}/": below.parent
              for below in sorted(folder.glob(f"folds/*/{JOURNAL_FILE}"))}  # fmt: skip
     for place in runs.values():
-        write_head(place)
-        if failures := verify(place, RECORD_TYPES).failures:
+        # Before anything is signed: a bundle must not lend this laboratory's name to what somebody else wrote.
+        if failures := verify(place, RECORD_TYPES, key=public_key(key)).failures:
             raise HeadError(
                 f"{place} does not verify ({failures[0].name}: {failures[0].detail}) and is not bundled; "
                 "`lakatos audit` has the whole story."
             )
-    key = laboratory_key()
+    for place in runs.values():
+        write_head(place)
     files: dict[str, bytes] = {}
     for prefix, place in runs.items():
         files |= {prefix + name: data for name, data in _run_files(place)}
@@ -201,7 +204,10 @@ def unbundle(archive: Path, folder: Path) -> Path:
     Raises:
         HeadError: The bundle does not verify.
     """
-    whole = standalone.Bundle(archive)
+    try:
+        whole = standalone.Bundle(archive)
+    except standalone.BundleRefusedError as error:
+        raise HeadError(f"the bundle {archive} is not read: {error}.") from error
     if wrong := [text for good, text in standalone.verify_bundle(whole) if not good]:
         raise HeadError(f"the bundle {archive} is not as it was signed ({wrong[0]}); ask for another copy.")
     for name in whole.names:

@@ -360,7 +360,7 @@ def walk_again(
         try:
             source, hidden = make_source(config, scratch, where, meta.get("sealed_rows"))
         except DataMissingError as error:
-            found.skipped.append(f"everything: {error}")
+            found.skipped.append(f"{error}")
             return found
         walked = _Walked(trace, scratch, wanted, found)
         run = _WalkedRun(scratch, walked, config, source, progress=None, hidden=hidden, data=where, n_workers=n_workers)
@@ -374,7 +374,18 @@ def walk_again(
         except EndOfRecordError as error:
             found.end = f"nothing is recorded of {error}"
         except FlowError as error:
-            found.skipped.append(f"everything from there on: {error}")
+            found.skipped.append(f"{error} {code_of(trace)}")
         finally:
             run.laboratory.close()
     return found
+
+
+def code_of(trace: Trace) -> str:
+    """How to get the code that can compute a run again: that which began it."""
+    first = next(iter(trace.journal.events()))
+    version = first.body.get("versions", {}).get("lakatos", "unknown")
+    return (
+        f"The run was begun by version {version} on {first.time_utc[:10]}. A bundle made then has that "
+        "code in its folder `laboratory/`; in a clone: "
+        f"`git checkout $(git rev-list -1 --before={first.time_utc} HEAD)`. Audit with that."
+    )

@@ -4,6 +4,10 @@ A chain alone cannot show that its tail was cut off, nor that it was written ane
 signed with the laboratory's key (Ed25519) and kept twice: beside the journal, and in a second place, by default in the
 laboratory's home. Each line of either file names the one before it by its digest.
 
+A head is a signature with a time. It shows that the events up to it stood there then. So nothing is
+signed for a journal that no earlier head covers, unless it has just begun: who writes a journal anew
+would get it signed by the next pass otherwise.
+
 The key and the second place are found by the environment: ``LAKATOS_HOME`` (``~/.lakatos`` by default) and
 ``LAKATOS_HEADS`` (``heads`` in the home by default; a folder on another machine is better).
 """
@@ -24,7 +28,7 @@ from traces.digest import Digest, digest_bytes, is_digest
 from traces.errors import HeadError
 from traces.home import user_home
 from traces.journal import Journal
-from traces.standalone import HEAD_TAG, canonical, head_problem
+from traces.standalone import CLOCK_SLACK, HEAD_TAG, canonical, head_problem, seconds_of
 from traces.stores.sqlite import sync_folder
 
 HEADS_FILE: Final = "heads.jsonl"
@@ -116,17 +120,24 @@ def identity(journal: Journal) -> Digest:
     return journal.head[1] if first is None else first.hash
 
 
-def write_head(folder: Path) -> Head:
+def write_head(folder: Path, *, begins: bool = False) -> Head:
     """Sign the present end of the journal in ``folder`` and keep it in both places; the same end is kept once.
+
+    Args:
+        folder: Of the run.
+        begins: Whether whoever asks made this journal just now, of more than one event.
 
     Raises:
         JournalError: The journal cannot be read.
-        HeadError: There is no key, or a place cannot be written.
+        HeadError: There is no key, a place cannot be written, or no earlier head covers the journal.
         ArtifactError: The disk is full or fails.
     """
     with Journal.open(Path(folder) / "journal.sqlite", read_only=True) as journal:
         head, name = Head(*journal.head), identity(journal)
-    key = laboratory_key()
+        key = laboratory_key()
+        if not begins and (problem := uncovered(Path(folder), journal, public_key(key))):
+            raise HeadError(f"nothing is signed for {folder}: {problem} `lakatos audit` has the whole story.")
+    _name_place(name, Path(folder))
     for path, private in ((Path(folder) / HEADS_FILE, False), (kept_apart(name), True)):
         before = read_lines(path)
         told = {"seq": head.seq, "hash": head.hash, "journal": name}
@@ -143,9 +154,88 @@ def write_head(folder: Path) -> Head:
     return head
 
 
+def uncovered(folder: Path, journal: Journal, key: str) -> str:
+    """Why no earlier head signed with ``key`` covers the journal; empty if one does, or it has just begun."""
+    name = identity(journal)
+    kept = [*kept_heads(folder / HEADS_FILE), *kept_heads(kept_apart(name))]
+    signers = set[str]()
+    for item in kept:
+        if item.head is None:
+            continue
+        seq, start = item.head.seq, item.head.seq - 1
+        stored = next(iter(journal.store.rows(start)), None) if seq else None
+        if seq and (stored is None or (stored.seq, stored.hash) != (seq, item.head.hash)):
+            return (
+                f"a head of event {seq} was signed that the journal does not have: it was cut off or written anew. "
+                f"If an older copy was restored on purpose, rename {kept_apart(name)} to {_set_aside(name).name}; "
+                "audits go on naming it."
+            )
+        signers.add(item.signed_by)
+    if key in signers or journal.head[0] == 0:
+        return ""
+    if journal.head[0] == 1:
+        begun = seconds_of(next(iter(journal.events())).time_utc)
+        if begun is not None and datetime.now(UTC).timestamp() - begun < CLOCK_SLACK:
+            return ""
+        return "it was begun some time ago and not signed then; nothing was asked yet, so remove it and begin anew."
+    if others := signers - {""}:
+        return (
+            f"its heads are signed by {', '.join(sorted(others))}, and this laboratory's key is {key}: copy the key "
+            "of the laboratory that began the run into LAKATOS_HOME."
+        )
+    return f"{NO_HEAD}{told_orphans(folder, name)}."
+
+
+NO_HEAD: Final = (
+    "no signed head covers the journal, here or in the second place. One is signed when a run begins, so the "
+    "journal was written anew or its heads were removed; restore both from a copy"
+)
+
+
 def kept_apart(name: Digest) -> Path:
     """The file in the second place with the heads of the journal of this `identity`."""
-    return second_place() / f"{name}.jsonl"
+    return _in_second_place(name, ".jsonl")
+
+
+def _in_second_place(name: Digest, suffix: str) -> Path:
+    # A damaged journal may say anything of itself, which must not become part of a path.
+    known = name if is_digest(name) else digest_bytes(name.encode(errors="surrogateescape"))
+    return second_place() / f"{known}{suffix}"
+
+
+def _set_aside(name: Digest) -> Path:
+    """Where a laboratory that restored an older copy moves the heads of what was lost."""
+    return _in_second_place(name, ".lost")
+
+
+def _place_note(name: Digest) -> Path:
+    """The file in the second place that says in which folder the journal of this `identity` lies."""
+    return _in_second_place(name, ".place")
+
+
+def _name_place(name: Digest, folder: Path) -> None:
+    told = str(folder.resolve()).encode()
+    if read_lines(_place_note(name)) != [told]:
+        write_whole(_place_note(name), told + b"\n", private=True)
+
+
+def orphans(folder: Path, name: Digest) -> Iterator["KeptHead"]:
+    """The last head of every other journal that once lay in ``folder``, as the second place knows it.
+
+    Such a journal was removed, written anew from its first event, or lost its end: either way somebody should know.
+    """
+    yield from list(kept_heads(_set_aside(name)))[-1:]
+    told = str(folder.resolve()).encode()
+    for note in sorted(second_place().glob("*.place")):
+        if note.stem != name and read_lines(note) == [told]:
+            yield from list(kept_heads(kept_apart(note.stem)))[-1:]
+
+
+def told_orphans(folder: Path, name: Digest) -> str:
+    """`orphans` as the end of a sentence; empty where there are none."""
+    found = [item for item in orphans(folder, name) if item.head is not None]
+    parts = [f"event {item.head.seq} of {item.path.stem[:8]}, {item.time_utc}" for item in found if item.head]
+    return f"; the second place has heads of something else in this folder ({'; '.join(parts)})" if parts else ""
 
 
 def read_lines(path: Path) -> list[bytes]:
@@ -178,7 +268,9 @@ class KeptHead:
     line: int
     head: Head | None
     signed_by: str = ""
-    """Public key; empty for heads of earlier versions, which had no signature."""
+    """Public key; empty for heads of earlier versions, which had no signature and show nothing about a forger."""
+    time_utc: str = ""
+    """When it was signed; empty for heads without a time, which show what was written and not when."""
     problem: str = ""
 
 
@@ -201,7 +293,8 @@ def kept_heads(path: Path) -> Iterator[KeptHead]:
         elif "signature" in value or "previous" in value:
             problem = head_problem(value, previous, _is_signed)
             said = f"line {number} of {path} {problem}; restore it from a copy." if problem else ""
-            yield KeptHead(path, number, Head(seq, event_hash), "" if problem else value["public_key"], said)
+            signed_by = "" if problem else value["public_key"]
+            yield KeptHead(path, number, Head(seq, event_hash), signed_by, str(value.get("time_utc", "")), said)
         else:
             yield KeptHead(path, number, Head(seq, event_hash))
         previous = line

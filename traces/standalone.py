@@ -4,10 +4,11 @@
     python3 verify.py run.zip               # or on the archive itself
     python3 verify.py run.zip --key HEX     # and demand this public key, which the authors have published elsewhere
 
-Checked are: every file against the signed list of files; that no event of a journal was changed, dropped or moved; that
-every artifact hashes to its name, and every record's inputs stand before it; that the journal holds every signed head.
-Take this file from a copy of Lakatos that you trust rather than from the bundle, if the two could differ. Nothing is
-recomputed here; README.md in the bundle says how to do that.
+Checked are: every file against the signed list of files, and that there is no other; that no event
+of a journal was changed, dropped or moved; that every artifact hashes to its name, and every record's
+inputs stand before it; that the journal holds every signed head, and every event was written between
+the heads around it. Take this file from a copy of Lakatos that you trust rather than from the bundle,
+and run it with ``python3 -I``. Nothing is recomputed here; README.md in the bundle says how.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +30,11 @@ HEAD_TAG = b"lakatos-head-1\n"
 MANIFEST_TAG = b"lakatos-manifest-1\n"
 FILES = ("manifest.json", "manifest.sig")
 """Of a bundle, those that the list of files does not list."""
+MOST_FILES = 200_000
+MOST_BYTES = 8 * 2**30
+"""Of a bundle when it is unpacked; one that says it has more is refused before anything of it is read."""
+CLOCK_SLACK = 300.0
+"""Seconds by which clocks may differ, or be set right, between an event and a head."""
 
 
 # --- Ed25519 (RFC 8032), verification only ---------------------------------------------------------------------------
@@ -315,21 +322,101 @@ def head_problem(
     return None
 
 
+def seconds_of(time_utc: str) -> float | None:
+    """A time as seconds; None for what is none."""
+    try:
+        told = datetime.fromisoformat(time_utc)
+    except ValueError:
+        return None
+    return told.timestamp() if told.tzinfo is not None else None
+
+
+def time_problem(times: Sequence[float | None], heads: Sequence[tuple[int, float]]) -> str | None:
+    """What is wrong between the times of events and those of heads; None if nothing is.
+
+    A head shows that the events up to it stood there at its time, and later ones did not.
+
+    Args:
+        times: Of event 1, 2 and so on, in seconds; None for what is no time.
+        heads: Number of the event and time of each signed head.
+    """
+    if None in times:
+        return f"event {times.index(None) + 1} has no time with a zone."
+    told = [item for item in times if item is not None]
+    before, earliest = 0, told[0] if told else 0.0
+    for seq, signed in sorted(heads):
+        if signed < earliest - CLOCK_SLACK:
+            return f"the head of event {seq} was signed {_apart(earliest, signed)} before what it covers: backdated."
+        if before == 0 and told and signed > earliest + CLOCK_SLACK:
+            return (
+                f"the first head was signed {_apart(signed, earliest)} after the first event says it was written: "
+                "nothing else shows when that was, so the beginning may be backdated."
+            )
+        for number, time in enumerate(told[before:seq], start=before + 1):
+            if time > signed + CLOCK_SLACK:
+                return f"event {number} says it was written {_apart(time, signed)} after the head that covers it."
+            if time < earliest - CLOCK_SLACK:
+                return _backdated(number, earliest - time, before)
+        before, earliest = seq, max(signed, earliest)
+    for number, time in enumerate(told[before:], start=before + 1):
+        if time < earliest - CLOCK_SLACK:
+            return _backdated(number, earliest - time, before)
+    return None
+
+
+def _backdated(number: int, seconds: float, before: int) -> str:
+    what = f"the head of event {before}, which was signed without it" if before else "the first event"
+    return f"event {number} says it was written {seconds:.0f} s before {what}: backdated, or the clock was set back."
+
+
+def _apart(later: float, earlier: float) -> str:
+    return f"{later - earlier:.0f} s"
+
+
 # --- a bundle --------------------------------------------------------------------------------------------------------
 
 
-class Bundle:
-    """Files by name, from an archive or a folder."""
+class BundleRefusedError(Exception):
+    """A bundle that is not read: too large, or with files that could hide or reach elsewhere."""
 
-    def __init__(self, place: Path) -> None:
-        """Open ``place``."""
+
+class Bundle:
+    """Files by name, from an archive or a folder; no name is passed over."""
+
+    def __init__(self, place: Path, most_bytes: int = MOST_BYTES) -> None:
+        """Open ``place``.
+
+        Raises:
+            BundleRefusedError: It is larger than ``most_bytes``, has a file twice, or a name or a
+                link that leads elsewhere.
+        """
         self.place = place
         self._archive = zipfile.ZipFile(place) if place.is_file() else None
-        if self._archive is not None:
-            self.names = [item for item in self._archive.namelist() if not item.endswith("/")]
-        else:
-            self.names = [item.relative_to(place).as_posix() for item in sorted(place.rglob("*")) if item.is_file()]
-        self.names = [name for name in self.names if "__pycache__" not in name]
+        sizes = self._in_archive(self._archive) if self._archive is not None else self._in_folder()
+        self.names = [name for name, _ in sizes]
+        if len(sizes) > MOST_FILES or sum(size for _, size in sizes) > most_bytes:
+            raise BundleRefusedError(
+                f"it says it has {len(sizes)} files of {sum(size for _, size in sizes)} bytes unpacked; at most "
+                f"{MOST_FILES} files of {most_bytes} bytes are read"
+            )
+        if doubled := len(self.names) - len(set(self.names)):
+            raise BundleRefusedError(f"{doubled} of its files are there twice, so that readers may see different ones")
+        for name in self.names:
+            if name.startswith("/") or "\\" in name or ".." in name.split("/"):
+                raise BundleRefusedError(f"the file {name!r} leads out of the bundle")
+
+    @staticmethod
+    def _in_archive(archive: zipfile.ZipFile) -> list[tuple[str, int]]:
+        return [(item.filename, item.file_size) for item in archive.infolist() if not item.is_dir() or item.file_size]
+
+    def _in_folder(self) -> list[tuple[str, int]]:
+        found = []
+        for path in sorted(self.place.rglob("*")):
+            if path.is_symlink():
+                raise BundleRefusedError(f"{path} is a link; a bundle has none")
+            if not path.is_dir():
+                found.append((path.relative_to(self.place).as_posix(), path.stat().st_size))
+        return found
 
     def read(self, name: str) -> bytes:
         """A file; it must be listed."""
@@ -405,7 +492,7 @@ def verify_run(bundle: Bundle, prefix: str, public: str) -> list[Line]:
         if row.kind != b"intent":
             known.add(row.record_digest)
     found.append((not missing, f"inputs{what}: {missing or 'every record cites what stands before it'}"))
-    found.append(_heads_line(bundle, prefix, public, {row.seq: row.hash.decode() for row in rows}, what))
+    found += _heads_lines(bundle, prefix, public, rows, what)
     return found
 
 
@@ -417,10 +504,11 @@ def _roots(meta: Sequence[tuple[bytes, bytes]]) -> Sequence[Any]:
     return ()
 
 
-def _heads_line(bundle: Bundle, prefix: str, public: str, hashes: dict[int, str], what: str) -> Line:
+def _heads_lines(bundle: Bundle, prefix: str, public: str, rows: Sequence[StoredRow], what: str) -> list[Line]:
     name = prefix + "heads.jsonl"
     lines = bundle.read(name).splitlines() if name in bundle.names else []
-    previous, last = b"", 0
+    hashes = {row.seq: row.hash.decode() for row in rows}
+    previous, last, timed = b"", 0, []
     for number, line in enumerate(lines, start=1):
         try:
             head = json.loads(line)
@@ -432,13 +520,23 @@ def _heads_line(bundle: Bundle, prefix: str, public: str, hashes: dict[int, str]
         if problem is None and hashes.get(head["seq"]) != head["hash"]:
             problem = f"names event {head['seq']} as the journal does not have it: events were cut off or written anew"
         if problem:
-            return False, f"heads{what}: line {number} {problem}"
+            return [(False, f"heads{what}: line {number} {problem}")]
         previous, last = line, head["seq"]
+        if (signed := seconds_of(str(head.get("time_utc", "")))) is not None:
+            timed.append((last, signed))
     if not lines:
-        return False, f"heads{what}: there is no signed head, so that a tail that was cut off could not be seen"
+        return [(False, f"heads{what}: there is no signed head, so that a tail that was cut off could not be seen")]
     after = len(hashes) - last
     more = f"; {after} events after the last are not covered by one" if after else ", the last of its last event"
-    return True, f"heads{what}: {len(lines)} signed heads, all in the journal{more}"
+    found = [(True, f"heads{what}: {len(lines)} signed heads, all in the journal{more}")]
+    if timed:
+        problem = time_problem([seconds_of(row.time_utc.decode(errors="replace")) for row in rows], timed)
+        found.append(
+            (problem is None, f"times{what}: {problem or 'every event was written between the heads around it'}")
+        )
+    else:
+        found.append((True, f"times{what}: its heads carry none; they show what was written, and not when"))
+    return found
 
 
 def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = print) -> int:
@@ -452,7 +550,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = pri
     target = Path(given[0]) if given else here
     try:
         lines = verify_bundle(Bundle(target), key)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile, BundleRefusedError) as error:
         lines = [(False, f"bundle: {target} cannot be read: {error}")]
     for good, text in lines:
         say(f"{'passed' if good else 'FAILED'}  {text}")

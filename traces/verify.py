@@ -9,7 +9,7 @@ from typing import Final
 from traces.artifact import ArtifactStore
 from traces.digest import Digest
 from traces.errors import ArtifactError, JournalError, RecordError
-from traces.head import HEADS_FILE, Head, kept_apart, kept_heads, known_key
+from traces.head import HEADS_FILE, NO_HEAD, KeptHead, kept_apart, kept_heads, known_key, told_orphans
 from traces.journal import (
     INTENT,
     Event,
@@ -24,7 +24,7 @@ from traces.journal import (
 )
 from traces.object_store import artifacts_in
 from traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
-from traces.standalone import ChainFaultError, StoredRow, sound
+from traces.standalone import ChainFaultError, StoredRow, seconds_of, sound, time_problem
 from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from traces.stores import located, store_of
 from traces.stores.store import Store
@@ -47,6 +47,8 @@ class VerifyReport:
 
     ok: bool
     checks: tuple[Check, ...]
+    covered: int = 0
+    """Number of the last event that a signed head covers; the chain alone covers later ones."""
 
     @property
     def failures(self) -> tuple[Check, ...]:
@@ -64,26 +66,34 @@ _QUESTIONS: Final = {
     "tombstones": "every tombstone erases a record that exists",
     "artifacts": "every artifact hashes to its name",
     "heads": "the journal still holds every head that was written down",
+    "times": "every event was written between the heads around it",
 }
 
 
 class _Findings:
     """The first fault found for each question."""
 
-    def __init__(self) -> None:
+    def __init__(self, unsigned: bool) -> None:
+        self.unsigned = unsigned
         self.faults: dict[str, tuple[str, int | None]] = {}
-        self.n_heads = self.n_signed = 0
+        self.n_heads = self.n_signed = self.n_timed = self.covered = self.last = 0
+        self.orphans = ""
 
     def add(self, name: str, detail: str, seq: int | None = None) -> None:
         self.faults.setdefault(name, (detail, seq))
 
     def report(self) -> VerifyReport:
-        answers = {**_QUESTIONS, "heads": f"{_QUESTIONS['heads']} ({self.n_heads}, {self.n_signed} of them signed)"}
+        told = f"{_QUESTIONS['heads']} ({self.n_heads}, {self.n_signed} of them signed)"
+        if self.last > self.covered and self.n_signed:
+            told += f"; the chain alone covers {self.last - self.covered} events after the last"
+        answers = {**_QUESTIONS, "heads": told + self.orphans}
+        if not self.n_timed:
+            answers["times"] = "no signed head carries a time: heads show what was written, and not when"
         checks = tuple(
             Check(name, False, *self.faults[name]) if name in self.faults else Check(name, True, answer)
             for name, answer in answers.items()
         )
-        return VerifyReport(not self.faults, checks)
+        return VerifyReport(not self.faults, checks, self.covered)
 
 
 def verify(
@@ -92,6 +102,7 @@ def verify(
     *,
     roots: Iterable[Digest] = (),
     key: str | None = None,
+    unsigned: bool = False,
 ) -> VerifyReport:
     """Check a trace from its stored bytes. Whatever is wrong is in the report; nothing is raised or changed.
 
@@ -101,8 +112,9 @@ def verify(
         roots: Digests that inputs may cite besides records, artifacts and the roots of the trace.
         key: Public key that heads must be signed with, 64 hexadecimal digits; that of this machine's laboratory, if it
             has one, by default, and any where it is empty.
+        unsigned: Whether the trace may be one that nobody ever signed, which no campaign is.
     """
-    findings = _Findings()
+    findings = _Findings(unsigned)
     key = (known_key() or "") if key is None else key
     if isinstance(folder_or_trace, Trace):
         trace = folder_or_trace
@@ -141,17 +153,33 @@ def _verify(
         first = next(iter(store.rows()), None)
         identity = start_of(stored_meta) if first is None else first.hash
         heads = defaultdict[int, set[Digest]](set)
-        for head in _heads(folder, identity, key, findings):
-            heads[head.seq].add(head.hash)
+        timed = list[tuple[int, float]]()
+        for kept in _heads(folder, identity, key, findings):
+            assert kept.head is not None
+            heads[kept.head.seq].add(kept.head.hash)
+            if kept.signed_by and (signed := seconds_of(kept.time_utc)) is not None:
+                timed.append((kept.head.seq, signed))
         _verify_head(heads, 0, start_of(stored_meta), findings)
         audit = _Audit(types, roots, whole, artifacts.has, findings)
-        last = 0
+        last, times = 0, list[float | None]()
         for row in _chained(store, start_of(stored_meta), findings):
             audit.add(row)
             if row.seq in heads:
                 _verify_head(heads, row.seq, row.hash.decode(errors="surrogateescape"), findings)
             last = row.seq
+            times.append(seconds_of(row.time_utc.decode(errors="replace")))
         audit.finish()
+        findings.last, findings.orphans = last, told_orphans(folder, identity)
+        if not (findings.n_signed or findings.unsigned):
+            old = (
+                f" Its {findings.n_heads} heads without a signature anybody could have written."
+                if findings.n_heads
+                else ""
+            )
+            findings.add("heads", f"{NO_HEAD}{findings.orphans}.{old}")
+        findings.n_timed = len(timed)
+        if problem := time_problem(times, timed):
+            findings.add("times", problem)
         for seq in sorted(seq for seq in heads if seq > last):
             findings.add("heads", f"the head of event {seq} was written down, but the journal ends at event {last}: "
                          "later events were cut off. What is there up to there is as it was written; restore the rest "
@@ -247,7 +275,7 @@ def _verify_artifacts(artifacts: ArtifactStore, findings: _Findings) -> set[Dige
     return found
 
 
-def _heads(folder: Path, identity: Digest, key: str, findings: _Findings) -> Iterator[Head]:
+def _heads(folder: Path, identity: Digest, key: str, findings: _Findings) -> Iterator[KeptHead]:
     """Heads beside the journal and in the second place, each checked by itself."""
     for path in (folder / HEADS_FILE, kept_apart(identity)):
         for kept in kept_heads(path):
@@ -262,7 +290,9 @@ def _heads(folder: Path, identity: Digest, key: str, findings: _Findings) -> Ite
             if kept.head is not None:
                 findings.n_heads += 1
                 findings.n_signed += bool(kept.signed_by)
-                yield kept.head
+                if kept.signed_by:
+                    findings.covered = max(findings.covered, kept.head.seq)
+                yield kept
 
 
 def _verify_head(heads: Mapping[int, set[Digest]], seq: int, event_hash: Digest, findings: _Findings) -> None:

@@ -86,8 +86,8 @@ class Trial:
                 table = trace.artifacts.put_json({"number": number, "values": [number / k for k in range(1, 30)]})
                 trace.record(Scored(table=table, total=1.5), name="score", inputs=(drawn.digest, table))
                 if number % 3 == 0:
-                    write_head(self.folder)
-        write_head(self.folder)
+                    write_head(self.folder, begins=True)
+        write_head(self.folder, begins=True)
         with Journal.open(self.folder / JOURNAL_FILE, read_only=True) as journal:
             self.apart = kept_apart(identity(journal))
             self.rows = list(journal.store.rows())

@@ -19,6 +19,7 @@ from flows.record import RECORD_TYPES
 from flows.run import check_run
 from traces.digest import Digest
 from traces.errors import RecordError
+from traces.head import write_head
 from traces.journal import INTENT, Event
 from traces.record import Record, RecordTypes, body_of, kind_of, parse_record
 from traces.step import ARTIFACT_FOLDER, Trace
@@ -235,6 +236,7 @@ def branch(
                     event.kind, body, key=event.key, name=event.name, position=event.position, inputs=event.inputs,
                     attempt=event.attempt,
                 )  # fmt: skip
+    write_head(folder, begins=True)
     return cited
 
 

@@ -7,9 +7,11 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,10 @@ from flows.recompute import difference, walk_again
 from flows.record import RECORD_TYPES, Concluded
 from flows.start import run_study
 from theories.record import TheoryScored
+from traces import standalone
 from traces.errors import HeadError
 from traces.fold import canonical_digest
+from traces.head import write_head
 from traces.journal import INTENT, Journal
 from traces.step import JOURNAL_FILE, Trace
 from traces.stores.store import Row
@@ -116,8 +120,9 @@ def test_a_journal_written_anew_is_found_by_heads_that_are_kept_elsewhere(
 def test_an_exclusion_that_the_rules_do_not_ask_for_is_found(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "empty"))  # a forger who holds the second place, too
+    monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "empty"))  # a forger who holds the second place and the key, too
     forge(copy, "person_excluded", lambda body: body.update(rule="another_rule"))
+    write_head(copy, begins=True)
     found = {item.name: item for item in audit(copy, recompute="none").findings}
     assert found["heads"].passed
     assert not found["exclusions"].passed
@@ -232,6 +237,98 @@ def test_a_bundle_holds_nothing_that_says_who_somebody_is(archive: Path, copy: P
     with pytest.raises(HeadError, match="holds an identifier of a person"):
         bundle(copy, tmp_path / "refused.zip")
     assert not (tmp_path / "refused.zip").exists()
+
+
+def test_a_forgery_from_the_first_event_on_fails_its_audit_and_is_not_bundled(copy: Path, tmp_path: Path) -> None:
+    """All events written anew a day earlier, all heads beside the journal deleted: no key, no second place."""
+    earlier = datetime(2020, 1, 1, tzinfo=UTC).isoformat(timespec="microseconds")
+    rewrite(copy, range(1, 10**6), lambda row: row._replace(time_utc=earlier))
+    (copy / "heads.jsonl").unlink()
+    found = {item.name: item for item in audit(copy, recompute="none").findings}
+    assert not found["heads"].passed
+    assert "no signed head covers the journal" in found["heads"].detail
+    with pytest.raises(HeadError, match=r"does not verify \(heads: no signed head covers"):
+        bundle(copy, tmp_path / "forged.zip")
+    assert not (tmp_path / "forged.zip").exists()
+    assert not (copy / "heads.jsonl").exists(), "nothing was signed"
+
+
+def test_a_verdict_after_the_last_signed_head_does_not_pass(copy: Path) -> None:
+    lines = (copy / "heads.jsonl").read_text().splitlines(keepends=True)
+    (copy / "heads.jsonl").write_text("".join(lines[:-1]))  # as if killed before the end was signed
+    found = {item.name: item for item in audit(copy, recompute="none").findings}
+    assert found["heads"].passed
+    assert not found["verdict signed"].passed
+    assert "nothing shows who wrote it" in found["verdict signed"].detail
+
+
+def test_a_run_that_only_other_code_can_compute_again_neither_passes_nor_fails(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.run.science", lambda: "0" * 64)
+    told = CliRunner().invoke(app, ["audit", str(copy)])
+    assert told.exit_code == 3, told.output
+    assert "neither passes nor fails" in told.output
+    assert "git rev-list -1 --before=" in told.output
+    assert audit(copy, n_workers=1).outcome == "not recomputed"
+
+
+# --- bundles that hide something -------------------------------------------------------------------------------------
+
+
+def repacked(archive: Path, out: Path, more: list[tuple[str, bytes]]) -> Path:
+    shutil.copy(archive, out)
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as whole:
+        for name, data in more:
+            whole.writestr(name, data)
+    return out
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "__pycache__/verify.cpython-311.pyc",
+        "laboratory/theories/__pycache__/score.cpython-311.pyc",
+        "x__pycache__y",
+        "a.py",
+    ],
+)
+def test_a_file_that_nobody_listed_is_found_whatever_its_name(archive: Path, tmp_path: Path, name: str) -> None:
+    forged = repacked(archive, tmp_path / "forged.zip", [(name, b"bytecode")])
+    trusted = verified(Path(standalone.__file__), str(forged))
+    assert trusted.returncode == 1
+    assert f"{name} is not listed" in trusted.stdout
+    with pytest.raises(HeadError, match="is not listed"):
+        unbundle(forged, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["../escaped.py", "/escaped.py", "a\\..\\escaped.py", "README.md"])
+def test_names_that_lead_elsewhere_or_come_twice_are_refused(archive: Path, tmp_path: Path, name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of the name that comes twice
+        forged = repacked(archive, tmp_path / "forged.zip", [(name, b"text")])
+    trusted = verified(Path(standalone.__file__), str(forged))
+    assert trusted.returncode == 1
+    assert "cannot be read" in trusted.stdout
+    with pytest.raises(HeadError, match="is not read"):
+        unbundle(forged, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bundle_that_would_fill_the_disk_is_refused_unread(archive: Path, tmp_path: Path) -> None:
+    forged = repacked(archive, tmp_path / "forged.zip", [("zeros", bytes(2**24))])
+    assert forged.stat().st_size < archive.stat().st_size + 2**16
+    with pytest.raises(standalone.BundleRefusedError, match="bytes unpacked; at most"):
+        standalone.Bundle(forged, most_bytes=2**24)
+
+
+def test_a_link_in_an_unpacked_bundle_is_refused(archive: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive) as whole:
+        whole.extractall(tmp_path / "unpacked")
+    (tmp_path / "unpacked" / "hidden").symlink_to("/etc")
+    trusted = verified(Path(standalone.__file__), str(tmp_path / "unpacked"))
+    assert trusted.returncode == 1
+    assert "is a link" in trusted.stdout
 
 
 def test_a_run_that_does_not_verify_is_not_bundled(copy: Path, tmp_path: Path) -> None:

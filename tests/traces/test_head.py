@@ -1,10 +1,12 @@
 """Signed heads, and what they show that a chain alone cannot."""
 
 import json
+import shutil
 import stat
 from contextlib import closing
 
 import pytest
+from forging import rewrite, shifted
 
 from traces.errors import HeadError
 from traces.head import HEADS_FILE, KEY_FILE, Head, home, identity, kept_apart, known_key, laboratory_key, write_head
@@ -70,10 +72,10 @@ def test_a_home_that_cannot_be_made_is_named(tmp_path, monkeypatch) -> None:
 
 
 def test_a_head_is_kept_in_both_places_and_the_same_end_once(folder, types, drawn) -> None:
-    assert write_head(folder) == write_head(folder) == Head(11, heads_last(folder)["hash"])
+    assert write_head(folder, begins=True) == write_head(folder) == Head(11, heads_last(folder)["hash"])
     with Trace.open(folder, types) as trace:
         trace.record(drawn(value=1.0), name="draw", position={"number": 99})
-    write_head(folder)
+    write_head(folder, begins=True)
     for path in (folder / HEADS_FILE, apart(folder)):
         assert [json.loads(line)["seq"] for line in path.read_text().splitlines()] == [11, 12]
     assert heads_of(folder, types).detail.endswith("(4, 4 of them signed)")
@@ -84,7 +86,7 @@ def heads_last(folder):
 
 
 def test_a_tail_cut_off_together_with_the_heads_beside_it_is_found_by_the_second_place(folder, types) -> None:
-    write_head(folder)
+    write_head(folder, begins=True)
     (folder / HEADS_FILE).unlink()
     cut(folder, 8)
     found = heads_of(folder, types)
@@ -94,12 +96,12 @@ def test_a_tail_cut_off_together_with_the_heads_beside_it_is_found_by_the_second
 
 
 def test_a_head_signed_by_somebody_else_is_found(folder, types, tmp_path, monkeypatch) -> None:
-    write_head(folder)
+    write_head(folder, begins=True)
     own = known_key()
     monkeypatch.setenv("LAKATOS_HOME", str(tmp_path / "forger"))
     monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "elsewhere"))
     (folder / HEADS_FILE).unlink(missing_ok=True)
-    write_head(folder)
+    write_head(folder, begins=True)
     assert heads_of(folder, types).ok, "it is the forger's own laboratory"
     found = heads_of(folder, types, key=own)
     assert not found.ok
@@ -109,11 +111,11 @@ def test_a_head_signed_by_somebody_else_is_found(folder, types, tmp_path, monkey
 
 @pytest.mark.parametrize("how", ["changed", "dropped", "moved"])
 def test_a_line_that_was_changed_dropped_or_moved_is_found(folder, types, drawn, how) -> None:
-    write_head(folder)
+    write_head(folder, begins=True)
     for number in range(2):
         with Trace.open(folder, types) as trace:
             trace.record(drawn(value=1.0), name="draw", position={"number": 50 + number})
-        write_head(folder)
+        write_head(folder, begins=True)
     path = folder / HEADS_FILE
     lines = path.read_bytes().splitlines(keepends=True)
     if how == "changed":
@@ -128,10 +130,101 @@ def test_a_line_that_was_changed_dropped_or_moved_is_found(folder, types, drawn,
     assert f"{path} " in found.detail
 
 
-def test_heads_of_versions_that_did_not_sign_still_count(folder, types) -> None:
+def test_heads_without_a_signature_show_a_cut_and_nothing_about_a_forger(folder, types) -> None:
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
         seq, event_hash = journal.head
     (folder / HEADS_FILE).write_text(json.dumps({"hash": event_hash, "seq": seq, "time_utc": "2026-01-01"}) + "\n")
-    assert heads_of(folder, types).detail.endswith("(1, 0 of them signed)")
+    assert heads_of(folder, types, unsigned=True).detail.endswith("(1, 0 of them signed)")
+    found = heads_of(folder, types)
+    assert not found.ok
+    assert "1 heads without a signature anybody could have written" in found.detail
     cut(folder, 8)
-    assert not heads_of(folder, types).ok
+    assert "later events were cut off" in heads_of(folder, types, unsigned=True).detail
+
+
+def written_anew(folder, seconds=-86_400.0):
+    """Every event written anew with another time, and no head beside it, as a forger would without the key."""
+    rewrite(folder, range(1, 10**6), lambda row: row._replace(time_utc=shifted(row.time_utc, seconds)))
+    (folder / HEADS_FILE).unlink()
+
+
+def test_a_journal_written_anew_from_its_first_event_is_found_and_its_orphaned_heads_are_named(folder, types) -> None:
+    write_head(folder, begins=True)
+    assert verify(folder, types).ok
+    before = apart(folder)
+    written_anew(folder)
+    assert apart(folder) != before
+    found = heads_of(folder, types)
+    assert not found.ok
+    assert "no signed head covers the journal" in found.detail
+    assert f"heads of something else in this folder (event 11 of {before.stem[:8]}" in found.detail
+
+
+def test_nothing_is_signed_for_a_journal_that_no_earlier_head_covers(folder, types, drawn) -> None:
+    write_head(folder, begins=True)
+    written_anew(folder)
+    with Trace.open(folder, types) as trace:  # somebody goes on with it
+        trace.record(drawn(value=1.0), name="draw", position={"number": 99})
+    with pytest.raises(HeadError, match=r"nothing is signed .* written anew"):
+        write_head(folder)
+    assert not (folder / HEADS_FILE).exists()
+    assert not apart(folder).exists()
+
+
+def test_nothing_is_signed_after_a_cut(folder, types) -> None:
+    write_head(folder, begins=True)
+    (folder / HEADS_FILE).unlink()
+    cut(folder, 8)
+    with pytest.raises(HeadError, match="a head of event 11 was signed that the journal does not have"):
+        write_head(folder)
+
+
+def test_an_older_copy_that_was_restored_on_purpose_goes_on_and_is_named(folder, types, drawn) -> None:
+    write_head(folder, begins=True)
+    copy = folder.parent / "copy"
+    shutil.copytree(folder, copy)
+    with Trace.open(folder, types) as trace:
+        trace.record(drawn(value=1.0), name="draw", position={"number": 99})
+    write_head(folder)
+    shutil.rmtree(folder)
+    copy.rename(folder)
+    with pytest.raises(HeadError, match="restored on purpose"):
+        write_head(folder)
+    apart(folder).rename(apart(folder).with_suffix(".lost"))
+    write_head(folder)
+    assert verify(folder, types).ok
+    assert "heads of something else in this folder (event 12" in heads_of(folder, types).detail
+
+
+def test_a_journal_at_its_beginning_needs_no_earlier_head(tmp_path, place, types, drawn) -> None:
+    with Trace.create(tmp_path / "new", seed=7, types=types) as trace:
+        trace.record(drawn(value=1.0), name="draw")
+        assert write_head(tmp_path / "new").seq == 1
+        trace.record(drawn(value=2.0), name="draw", position={"number": 2})
+        assert write_head(tmp_path / "new").seq == 2
+    assert verify(tmp_path / "new", types).ok
+
+
+def times_of(folder, types):
+    return next(check for check in verify(folder, types).checks if check.name == "times")
+
+
+@pytest.mark.parametrize(("seconds", "problem"), [(-7200.0, "backdated"), (7200.0, "after the head that covers it")])
+def test_an_event_that_says_another_time_than_its_heads_is_found(folder, types, drawn, seconds, problem) -> None:
+    """A laboratory that signs what it backdated itself: earlier heads say when it cannot have been written."""
+    write_head(folder, begins=True)
+    with Trace.open(folder, types) as trace:
+        trace.record(drawn(value=1.0), name="draw", position={"number": 99})
+    assert times_of(folder, types).ok
+    rewrite(folder, 12, lambda row: row._replace(time_utc=shifted(row.time_utc, seconds)))
+    write_head(folder)
+    found = times_of(folder, types)
+    assert not found.ok
+    assert "event 12" in found.detail
+    assert problem in found.detail
+
+
+def test_a_journal_signed_long_after_it_says_that_it_began_is_found(folder, types) -> None:
+    rewrite(folder, range(1, 12), lambda row: row._replace(time_utc=shifted(row.time_utc, -7200)))
+    write_head(folder, begins=True)
+    assert "the beginning may be backdated" in times_of(folder, types).detail

@@ -26,11 +26,11 @@ def folder(filled):
 
 
 def failed(folder, types):
-    return {check.name: check for check in verify(folder, types).failures}
+    return {check.name: check for check in verify(folder, types, unsigned=True).failures}
 
 
 def test_an_untouched_trace_passes_every_check(folder, types):
-    write_head(folder)
+    write_head(folder, begins=True)
     report = verify(folder, types)
     assert report.ok, report.failures
     assert [check.name for check in report.checks] == [
@@ -43,13 +43,14 @@ def test_an_untouched_trace_passes_every_check(folder, types):
         "tombstones",
         "artifacts",
         "heads",
+        "times",
     ]
 
 
 def test_an_open_trace_can_be_verified_while_it_is_written(folder, types):
     with Trace.open(folder, types) as trace:
-        assert verify(trace).ok
-        assert verify(folder, types).ok
+        assert verify(trace, unsigned=True).ok
+        assert verify(folder, types, unsigned=True).ok
 
 
 @given(seq=st.integers(1, 11), column=st.sampled_from(COLUMNS), place=st.integers(0), byte=st.integers(1, 255))
@@ -82,7 +83,7 @@ def test_a_changed_byte_in_the_file_of_the_journal_is_found_or_changes_no_row(tm
     good = path.read_bytes()
     for place in range(step, len(good), 997 if step == 7 else 1499):
         path.write_bytes(good[:place] + bytes([good[place] ^ 0x41]) + good[place + 1 :])
-        if verify(folder, types).ok:
+        if verify(folder, types, unsigned=True).ok:
             with Journal.open(path, read_only=True) as journal:
                 assert list(journal.events()) == events, place
 
@@ -143,7 +144,7 @@ def test_a_missing_trigger_is_found(folder, types):
 
 
 def test_a_cut_tail_is_found_by_a_head_kept_outside(folder, types):
-    head = write_head(folder)
+    head = write_head(folder, begins=True)
     with tampering(folder) as database:
         database.execute("DELETE FROM event WHERE seq > 9")
     heads = failed(folder, types)["heads"]
@@ -152,12 +153,12 @@ def test_a_cut_tail_is_found_by_a_head_kept_outside(folder, types):
 
 
 def test_a_journal_written_anew_is_found_by_a_head_kept_outside(folder, types):
-    write_head(folder)
+    write_head(folder, begins=True)
     with Trace.open(folder, types) as trace:
         trace.record(types["drawn"](value=9), name="draw", position={"number": 9})
     rewrite(folder, 11, lambda row: row._replace(time_utc="2020-01-01T00:00:00.000000+00:00"))
     found = failed(folder, types)
-    assert set(found) == {"heads"}
+    assert set(found) == {"heads", "times"}
     assert found["heads"].seq == 11
 
 
@@ -186,7 +187,7 @@ def test_a_changed_artifact_is_found(folder, types):
             path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
             assert path.name in failed(folder, types)["artifacts"].detail
             path.write_bytes(good)
-    assert verify(folder, types).ok
+    assert verify(folder, types, unsigned=True).ok
 
 
 def test_a_missing_artifact_is_found_with_the_record_that_needs_it(folder, types):
@@ -206,7 +207,7 @@ def test_an_artifact_that_was_erased_with_its_record_is_not_missed(tmp_path, sco
         ]
         trace.record(Tombstone(target=records[0].digest, reason="withdrawn"), name="erase")
         trace.artifacts.erase(tables[0])
-    assert verify(tmp_path / "run", types).ok
+    assert verify(tmp_path / "run", types, unsigned=True).ok
     with Trace.open(tmp_path / "run", types) as trace:
         trace.artifacts.erase(tables[1])
     assert list(failed(tmp_path / "run", types)) == ["references"]
@@ -243,7 +244,7 @@ def test_a_missing_journal_fails(tmp_path, types):
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"seq":"1","hash":""}', "\x00"])
 def test_a_damaged_head_is_found(folder, types, line):
-    write_head(folder)
+    write_head(folder, begins=True)
     with (folder / HEADS_FILE).open("a") as file:
         file.write(line + "\n")
     assert "line 2" in failed(folder, types)["heads"].detail
