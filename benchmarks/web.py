@@ -58,7 +58,7 @@ class Seen:
 def recruit(folder: Path) -> None:
     stimuli = DOMAINS["risky"].candidates({}, np.random.default_rng(1), TRIALS)
     design = Design("1.1", stimuli, REPETITIONS, 100_000)
-    page = PageSettings(checks=2)
+    page = PageSettings(checks=2, access="open", hourly_from_address=0)
     source = WebParticipants(folder, domain=DOMAINS["risky"], settings={}, seed=1, page=page)
     source.recruit(preregister(design), design, KEY)
 
@@ -66,7 +66,8 @@ def recruit(folder: Path) -> None:
 def serve(folder: Path, port: int) -> None:
     import uvicorn
 
-    from experiments.participants.web.app import SERVER, create_app
+    from experiments.participants.web.app import create_app
+    from experiments.participants.web.door import SERVER
 
     uvicorn.run(create_app(folder), host="127.0.0.1", port=port, **SERVER)
 

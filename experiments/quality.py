@@ -13,10 +13,11 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
-from typing import ClassVar, Protocol
+from itertools import accumulate
+from statistics import mean, median
+from typing import ClassVar, Final, Protocol
 
-from experiments.participants.answers import PersonAnswers
+from experiments.participants.answers import LOOK_AHEAD, PersonAnswers
 
 REVOKED = frozenset({"returned", "screened_out"})
 """People who took their answers back or were not admitted: none of their answers are used, whatever the rules."""
@@ -92,7 +93,7 @@ class Duplicate:
 
 @dataclass(frozen=True)
 class TooFast:
-    """People whose median response time is short."""
+    """People whose median response time is short, by their own clock, or whose answers arrived too fast."""
 
     key: ClassVar[str] = "too_fast"
     median_below_ms: float
@@ -100,14 +101,69 @@ class TooFast:
     @property
     def words(self) -> str:
         """See `Rule`."""
-        return f"People whose median response time is below {self.median_below_ms:g} ms are excluded."
+        least = f"below {self.median_below_ms:g} ms"
+        return (
+            f"People whose median response time is {least} are excluded, and people whose mean time between answers, "
+            f"by the server's clock, is {least}."
+        )
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
-        """The median response time in milliseconds; nobody is excluded whose times are not known."""
-        if not answers.response_time_ms:
-            return None
-        value = median(answers.response_time_ms)
+        """The shorter of the two in milliseconds; nobody is excluded whose times are not known."""
+        known = [median(answers.response_time_ms)] if answers.response_time_ms else []
+        known += [mean(answers.server_time_ms)] if answers.server_time_ms else []
+        value = min(known, default=self.median_below_ms)
         return value if value < self.median_below_ms else None
+
+
+CLOCK_TOLERANCE_MS: Final = 100.0
+"""By which a browser's clock and the server's may differ within one answer."""
+
+
+@dataclass(frozen=True)
+class ImpossibleTimes:
+    """People whose response times cannot be true, since the answers arrived before so much time had passed.
+
+    A page has at most so many steps beyond the one shown (`LOOK_AHEAD`), so that the server's clock says how long an
+    answer can have taken at most, also where several were sent at once after a lost connection.
+    """
+
+    key: ClassVar[str] = "impossible_times"
+    share_above: float
+
+    @property
+    def words(self) -> str:
+        """See `Rule`."""
+        return (
+            f"People are excluded of whose answers more than {self.share_above:.0%} came with response times that are "
+            "longer than the server's clock allows."
+        )
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The share of impossible times; nobody is excluded whose times are not known by both clocks."""
+        if not answers.response_time_ms or not answers.server_time_ms:
+            return None
+        impossible = are_impossible(answers.response_time_ms, answers.server_time_ms)
+        value = sum(impossible) / len(impossible)
+        return value if value > self.share_above else None
+
+
+def are_impossible(response_time_ms: Sequence[float], server_time_ms: Sequence[float]) -> list[bool]:
+    """Which response times are longer than the server's clock allows.
+
+    Args:
+        response_time_ms: As the page said.
+        server_time_ms: From the arrival of the answer before to that of this one.
+    """
+    arrived = list(accumulate(server_time_ms))
+    found: list[bool] = []
+    free = 0.0  # when the person can have turned to the next step at the earliest
+    for number, claimed in enumerate(response_time_ms):
+        before = number - LOOK_AHEAD - 1
+        sent = arrived[before] if before >= 0 else 0.0
+        finished = max(free, sent) + claimed
+        found.append(finished > arrived[number] + CLOCK_TOLERANCE_MS)
+        free = min(finished, arrived[number])
+    return found
 
 
 @dataclass(frozen=True)

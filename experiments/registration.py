@@ -47,6 +47,7 @@ def registration(
     question: str,
     source: str,
     asked: bool = False,
+    said: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
 
@@ -62,7 +63,9 @@ def registration(
         question: That the study asks.
         source: Of the participants, as in a study file.
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
+        said: What each theory says, by digest.
     """
+    said = said or {}
     names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
     labels = list(domain.options[:n_options]) if n_options <= len(domain.options) else []
     labels = labels or [f"option {option + 1}" for option in range(n_options)]
@@ -74,9 +77,10 @@ def registration(
         f"probability {line.power_first:.2f} where the first is true and {line.power_second:.2f} where the second is."
         for line in plan.powers
     ]
-    rivals = "; ".join(names.values())
+    rivals = " ".join(f"({number}) {name}: {said[digest]}" if said.get(digest) else f"({number}) {name}."
+                      for number, (digest, name) in enumerate(names.items(), start=1))  # fmt: skip
     hypotheses = (
-        f"The theories compete: {rivals}. Each predicts, for every trial, the share of people who choose {chosen}; "
+        f"These theories compete. {rivals} Each predicts, for every trial, the share of people who choose {chosen}; "
         "the table of predictions gives it with a 95% interval. Predictions are directional: the theory whose "
         "frozen predictions give the answers the highest probability is right about them, unless it is tied."
     )

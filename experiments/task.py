@@ -9,7 +9,7 @@ each row also holds this *feedback*.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -157,6 +157,19 @@ class Trials:
     def n_responses(self) -> int:
         """All answers."""
         return int(self.count.sum())
+
+    def of_people(self, chosen: Array) -> Trials:
+        """The answers of some people, ``(n_participants,)`` true for each of them, who are numbered anew."""
+        kept = np.asarray(chosen)[self.participant]
+        number = np.cumsum(chosen) - 1
+        return replace(
+            self,
+            participant=number[self.participant[kept]],
+            trial=self.trial[kept],
+            response=self.response[kept],
+            count=self.count[kept],
+            feedback={name: column[kept] for name, column in self.feedback.items()},
+        )
 
     @cached_property
     def digest(self) -> Digest:

@@ -50,7 +50,7 @@ def answers_in(folder: Path) -> dict[str, Any]:
                 for task in dict.fromkeys(item.task for item in answered)
             },
             "stages_not_asked": sum(not item.asked for item in all_of(ModelsChosen)),
-            "statements": _counted("believed" if item.supported else "not borne out" for item in statements),
+            "statements": _counted(item.outcome for item in statements),
             "theories": _counted(
                 f"{item.outcome}: {_class_of(item.reason)}" if item.reason else item.outcome for item in tried
             ),

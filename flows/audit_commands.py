@@ -113,3 +113,31 @@ def bundle_command(
     console.print(
         f"anybody verifies it with: python3 {escape(written.name)}\npublish this key beside it: {known_key()}"
     )
+
+
+def anchor_command(
+    day: Annotated[str, typer.Argument(help="Day that is over (UTC), as YYYY-MM-DD; yesterday by default.")] = "",
+    server: Annotated[str, typer.Option(help="Address of a time stamp server (RFC 3161) to stamp the file.")] = "",
+    trusted: Annotated[
+        Path | None, typer.Option(help="Certificates (PEM) to verify the file's time stamp with.")
+    ] = None,
+) -> None:
+    """Write what was signed on a day into a file to be published, so that nothing can be backdated to it later.
+
+    In Python: `traces.anchor.write_anchor(day)`.
+    """
+    from datetime import UTC, date, datetime, timedelta
+
+    from traces.anchor import stamp, stamped_at, write_anchor
+
+    try:
+        chosen = date.fromisoformat(day) if day else datetime.now(UTC).date() - timedelta(days=1)
+    except ValueError as error:
+        raise typer.BadParameter(f"{day!r} is no day; write YYYY-MM-DD", param_hint="DAY") from error
+    path = write_anchor(chosen)
+    console = Console(soft_wrap=True)
+    console.print(f"publish this file, for example in a repository of the laboratory: {escape(str(path))}")
+    if server:
+        console.print(f"stamped by {escape(server)}: {escape(str(stamp(path, server)))}")
+    if trusted is not None:
+        console.print(f"stamped at {stamped_at(path, trusted).isoformat()}, as {escape(str(trusted))} vouches for")

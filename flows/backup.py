@@ -18,13 +18,16 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from flows.errors import FlowError
 from flows.lab import LAB_FOLDER
@@ -190,37 +193,86 @@ def _add_file(archive: tarfile.TarFile, files: dict[str, dict[str, Any]], path: 
     files[name] = {"sha256": sha256(data).hexdigest(), "size": len(data)}
 
 
+class SavedFile(BaseModel):
+    """What a manifest says of one file."""
+
+    model_config = ConfigDict(strict=True)
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    size: int = Field(ge=0)
+
+
+class BackupManifest(BaseModel):
+    """What a backup says that it holds; written by whoever made the archive, so that nothing in it is believed."""
+
+    model_config = ConfigDict(strict=True)
+
+    format: int
+    runs: list[str] = []
+    files: dict[str, SavedFile]
+
+    @field_validator("files")
+    @classmethod
+    def _stay_inside(cls, files: dict[str, SavedFile]) -> dict[str, SavedFile]:
+        for name in files:
+            parts = name.split("/")
+            if "\0" in name or any(part in ("", ".", "..") for part in parts):
+                raise ValueError(f"{name!r} is no file of a folder of runs")
+            if parts[-1] in ELSEWHERE:
+                raise ValueError(f"{name!r} says that a run is kept elsewhere, which no backup holds")
+        return files
+
+
 def restore(archive: Path, runs: Path) -> Saved:
     """Unpack a backup into a folder that does not exist or is empty, whole or not at all.
 
     Raises:
         FlowError: It is no backup, a newer format, damaged, or the folder holds something.
     """
-    if runs.exists() and any(runs.iterdir()):
+    if runs.is_symlink():
+        raise FlowError(f"{runs} is a link to another place; name a folder, so that it is clear what is written.")
+    if runs.exists() and (not runs.is_dir() or any(runs.iterdir())):
         raise FlowError(f"{runs} holds something; restore into a new folder, so that there are never two of one run.")
-    runs.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=runs.parent, prefix=".lakatos-restore-"))
-    try:
+    with _scratch_beside(runs) as scratch:
         manifest = _unpack(archive, scratch)
-        for name, known in manifest["files"].items():
-            path = scratch / "runs" / name
-            if not path.is_file() or sha256(path.read_bytes()).hexdigest() != known["sha256"]:
-                raise FlowError(f"{archive} is damaged: {name} is missing or not what was saved. Use another backup.")
-        found = {
-            path.relative_to(scratch / "runs").as_posix() for path in (scratch / "runs").rglob("*") if path.is_file()
-        }
-        if extra := sorted(found - set(manifest["files"])):
-            raise FlowError(f"{archive} holds {extra[0]}, of which its manifest says nothing; it was tampered with.")
+        _compare(archive, scratch / "runs", manifest)
         if runs.exists():
             runs.rmdir()
         (scratch / "runs").rename(runs)
+    return Saved(archive, tuple(manifest.runs), len(manifest.files), sum(file.size for file in manifest.files.values()))
+
+
+@contextmanager
+def _scratch_beside(runs: Path) -> Iterator[Path]:
+    """A folder next to ``runs`` while the context lasts; where that fails, folders that were made for it go too."""
+    missing = [folder for folder in runs.absolute().parents if not folder.exists()]
+    runs.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=runs.parent, prefix=".lakatos-restore-"))
+    try:
+        yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    sizes = [int(known["size"]) for known in manifest["files"].values()]
-    return Saved(archive, tuple(manifest["runs"]), len(sizes), sum(sizes))
+        for folder in missing:
+            with suppress(OSError):  # it holds what was restored
+                folder.rmdir()
 
 
-def _unpack(archive: Path, scratch: Path) -> dict[str, Any]:
+def _compare(archive: Path, place: Path, manifest: BackupManifest) -> None:
+    """Raise unless exactly the files of the manifest are there, byte for byte.
+
+    Raises:
+        FlowError: One is missing, changed, or not listed.
+    """
+    for name, known in manifest.files.items():
+        path = place / name
+        if not path.is_file() or sha256(path.read_bytes()).hexdigest() != known.sha256:
+            raise FlowError(f"{archive} is damaged: {name} is missing or not what was saved. Use another backup.")
+    found = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
+    if extra := sorted(found - set(manifest.files)):
+        raise FlowError(f"{archive} holds {extra[0]}, of which its manifest says nothing; it was tampered with.")
+
+
+def _unpack(archive: Path, scratch: Path) -> BackupManifest:
     try:
         with tarfile.open(archive, "r:gz") as opened:
             for entry in opened:
@@ -229,13 +281,20 @@ def _unpack(archive: Path, scratch: Path) -> dict[str, Any]:
                 if not (entry.isfile() and wanted):
                     raise FlowError(f"{archive} holds {entry.name!r}, which no backup does; it was tampered with.")
                 opened.extract(entry, scratch, filter="data")
-        manifest: dict[str, Any] = json.loads((scratch / MANIFEST).read_bytes())
-        version = manifest["format"]
-    except (tarfile.TarError, EOFError, ValueError, KeyError, OSError) as error:
+        manifest = BackupManifest.model_validate_json((scratch / MANIFEST).read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part)[:80] for part in first["loc"])
+        raise FlowError(
+            f"{archive} is no backup: its manifest is malformed ({where}: {first['msg']}). Use another one."
+        ) from None
+    except (tarfile.TarError, EOFError, ValueError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None and not archive.exists():
             raise FlowError(f"there is no backup {archive}.") from None
         raise FlowError(f"{archive} is no backup, or damaged ({error}). Use another one.") from None
-    if version > FORMAT:
-        raise FlowError(f"{archive} has format {version}, and this version reads up to {FORMAT}. Install a newer one.")
+    if manifest.format > FORMAT:
+        raise FlowError(
+            f"{archive} has format {manifest.format}, and this version reads up to {FORMAT}. Install a newer one."
+        )
     (scratch / "runs").mkdir(exist_ok=True)
     return manifest

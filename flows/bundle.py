@@ -22,7 +22,7 @@ from experiments.participants.web.store import COLLECTION_FILE
 from flows.record import RECORD_TYPES
 from flows.run import ENGINE_VERSION, ROOT, check_run, science
 from traces import standalone
-from traces.artifact import ArtifactStore
+from traces.artifact import ArtifactStore, for_owner
 from traces.digest import Digest, canonical_json, digest_bytes
 from traces.errors import ChainBrokenError, HeadError
 from traces.head import HEADS_FILE, kept_apart, laboratory_key, public_key, read_lines, write_head
@@ -109,7 +109,8 @@ def bundle(folder: Path, out: Path) -> Path:
     files["manifest.sig"] = (key.sign(standalone.MANIFEST_TAG + manifest).hex() + "\n").encode()
     out.parent.mkdir(parents=True, exist_ok=True)
     made = out.with_name(f".{out.name}.new")
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    made.unlink(missing_ok=True)
+    with open(made, "wb", opener=for_owner) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
             archive.writestr(zipfile.ZipInfo(name, WHEN), data, zipfile.ZIP_DEFLATED)
     made.replace(out)

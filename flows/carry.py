@@ -13,14 +13,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from flows.errors import ChangedStudyError, RunMissingError, StudyError
 from flows.wake import look
-from traces.artifact import write_whole
+from traces.artifact import for_owner, write_whole
 from traces.digest import digest_bytes
 from traces.errors import LockedError
 
@@ -163,20 +163,29 @@ TETHER = "LAKATOS_TETHER"
 """Environment variable of a process that is to end when its standard input does."""
 
 
-def start_process(command: list[str], log: Path, **environment: str) -> subprocess.Popen[bytes]:
+def start_process(
+    command: list[str], log: Path, *, handed: Sequence[int] = (), **environment: str
+) -> subprocess.Popen[bytes]:
     """Start a command of the laboratory as a process of its own, whose words go to a log.
 
     It ends with us, whatever ends us, since it then loses its standard input (see `tether`).
+
+    Args:
+        command: What is started.
+        log: File that its words are added to, readable for its owner only.
+        handed: File descriptors that it gets under the same numbers.
+        environment: Variables beside our own.
     """
     root = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as words:
+    with open(log, "ab", opener=for_owner) as words:
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=words,
             stderr=words,
+            pass_fds=handed,
             env={**os.environ, **environment, "PYTHONPATH": path, TETHER: "1"},
         )
 

@@ -31,7 +31,7 @@ from experiments.participants.web.source import WebParticipants
 from experiments.participants.web.study import Experiment
 from experiments.participants.web.view import consent_of
 from experiments.preregistration import Preregistration
-from experiments.quality import exclude, for_design
+from experiments.quality import Exclusion, exclude, for_design
 from experiments.record import (
     AnswersArrived,
     CollectionClosed,
@@ -541,16 +541,28 @@ def _displace(
     return n_displaced
 
 
+def n_counting(run: Run, name: str) -> int:
+    """How many people's answers to an experiment would count if nobody else came; nothing is written down."""
+    plan, people = run.state.preregistrations[name], answers_of(run.trace, name)
+    return len(people) - len({exclusion.place for exclusion in _exclusions(run, plan, people)})
+
+
+def _exclusions(
+    run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
+) -> list[Exclusion]:
+    """Who is excluded by which preregistered rule."""
+    before = [known for known in run.state.recruited if known != plan.record.experiment]
+    earlier = {item.record.person for item in answers_of(run.trace, *before)}
+    answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
+    rules = for_design(run.config.exclusions.rules, _design(run, plan.record).n_presentations)
+    return exclude(answers, rules, earlier)
+
+
 def _kept(
     run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
 ) -> list[Recorded[AnswersArrived]]:
     """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
-    name = plan.record.experiment
-    before = [known for known in run.state.recruited if known != name]
-    earlier = {item.record.person for item in answers_of(run.trace, *before)}
-    answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
-    rules = for_design(run.config.exclusions.rules, _design(run, plan.record).n_presentations)
-    found = exclude(answers, rules, earlier)
+    name, found = plan.record.experiment, _exclusions(run, plan, people)
     for exclusion in found:
         item = people[exclusion.place]
         run.record(

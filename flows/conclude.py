@@ -233,6 +233,7 @@ def _text(
         how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}{chosen}; {basis})"
         claim = "predicts choices better than" if holds else "is not shown to predict choices better than"
         parts.append(f"{name} {claim} {run.state.name(rival)}, the first rival that comes closest: {how}.")
+    parts.append(f"It says: {run.state.theories[leader].record.claim}")
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"

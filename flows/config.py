@@ -36,6 +36,7 @@ from experiments.quality import (
     Duplicate,
     FailedChecks,
     FastAnswers,
+    ImpossibleTimes,
     Incomplete,
     MissingAnswers,
     OneKey,
@@ -71,6 +72,8 @@ class TheoriesConfig(_Section):
     """Sources of theories of your own that are among the first rivals."""
     files: tuple[str, ...] = ()
     """Files that hold such sources, relative to the study file; their texts are taken into the study."""
+    on_refusal: Literal["stop", "drop"] = "stop"
+    """When a theory of your own fails its checks: stop, with the reason, or go on without it."""
     draws: int = Field(512, ge=32, le=65536)
     """People drawn from each theory's declared population when it is scored; a power of two."""
     candidates: int = Field(60, ge=0, le=10000)
@@ -257,7 +260,9 @@ class ExclusionsConfig(_Section):
     """Whose answers do not count, preregistered; a rule whose key is left out is not applied."""
 
     median_time_below_ms: float | None = Field(None, gt=0)
-    """People whose median response time is shorter."""
+    """People whose median response time is shorter, or whose mean time between answers by the server's clock is."""
+    impossible_times_above: float | None = Field(None, ge=0, lt=1)
+    """People of whose answers a larger share than this has a response time longer than the server's clock allows."""
     fast_answers_above: float | None = Field(None, ge=0, lt=1)
     """People of whose answers a larger share than this is faster than ``fast_answer_ms``."""
     fast_answer_ms: float = Field(200.0, gt=0)
@@ -286,6 +291,8 @@ class ExclusionsConfig(_Section):
         found: list[Rule] = [self._incomplete, Duplicate(self.duplicates == "campaign")]
         if self.median_time_below_ms is not None:
             found.append(TooFast(self.median_time_below_ms))
+        if self.impossible_times_above is not None:
+            found.append(ImpossibleTimes(self.impossible_times_above))
         if self.fast_answers_above is not None:
             found.append(FastAnswers(self.fast_answer_ms, self.fast_answers_above))
         if self.one_side_above is not None:
@@ -366,6 +373,11 @@ class PageConfig(_Section):
     """Where people return to; ``{code}`` stands for the completion code."""
     returning: Literal["refuse", "admit"] = "refuse"
     """Whether people of an earlier experiment of the run are admitted to a later one."""
+    access: Literal["invited", "open"] = "invited"
+    """Whether everybody needs an invitation (`lakatos invite`) or to be sent by a recruitment service, or whoever has
+    the link comes in."""
+    hourly_from_address: int = Field(10, ge=0, le=1_000_000)
+    """Open link: people who may begin within an hour from one internet address; 0 for any number."""
     consent_version: str = ""
     """What you call the wording of the consent text, for the records."""
     texts: dict[str, dict[str, Any]] = {}
@@ -483,6 +495,7 @@ class CampaignConfig(_Section):
     @model_validator(mode="after")
     def _names_exist(self) -> CampaignConfig:
         _known("domain", self.domain, DOMAINS)
+        _known("family of theories", self.domain, FAMILIES)
         for seed in self.theories.seeds:
             _known("theory", seed, FAMILIES[self.domain].seeds)
         if self.participants.program:
@@ -527,7 +540,7 @@ class CampaignConfig(_Section):
         people, by_model = self.participants, self.participants.source == LANGUAGE_MODEL
         if people.model:
             _known("model", people.model, self.models)
-        timed = ("median_time_below_ms", "fast_answers_above", "fast_answer_ms")
+        timed = ("median_time_below_ms", "impossible_times_above", "fast_answers_above", "fast_answer_ms")
         set_here = {f"exclusions.{name}" for name in ExclusionsConfig.model_fields if _set(self.exclusions, name)}
         set_here |= {f"page.{name}" for name in PageConfig.model_fields if _set(self.page, name)}
         for name in sorted(set_here):

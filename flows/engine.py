@@ -25,6 +25,7 @@ import importlib
 import importlib.util
 import logging
 import os
+import secrets
 import select
 import shutil
 import signal
@@ -36,7 +37,7 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from importlib.metadata import version
@@ -45,6 +46,7 @@ from types import FrameType
 from typing import IO, Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from flows.errors import EngineError, TerminatedError
+from traces.artifact import for_owner
 from traces.home import cache_home
 
 P = ParamSpec("P")
@@ -345,6 +347,10 @@ _TEMPORARY = {
     "PREFECT__SERVER_EPHEMERAL": "1",
     "PREFECT__SERVER_FINAL": "1",
 }
+SERVER_SECRET = "PREFECT_SERVER_API_AUTH_STRING"
+"""What a server wants to be told by whoever asks it; ``user:password``."""
+CLIENT_SECRET = "PREFECT_API_AUTH_STRING"
+"""What its clients tell it."""
 _FORGETFUL = {
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "false",
@@ -398,12 +404,13 @@ class _Session:
         for name in ("NO_PROXY", "no_proxy"):
             self._environment.setdefault(name, os.environ.get(name))
             os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
+        secret = new_secret()
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            self._process = start_server(
-                listener, self._home, {**os.environ, **_TEMPORARY, **(_FORGETFUL if self._forgetful else {})}
-            )
-            port = listener.getsockname()[1]
-        self._set("PREFECT_API_URL", f"http://127.0.0.1:{port}/api")
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            own = _closed(address, secret) | _TEMPORARY | (_FORGETFUL if self._forgetful else {})
+            self._process = start_server(listener, self._home, {**os.environ, **own})
+        self._set("PREFECT_API_URL", f"{address}/api")
+        self._set(CLIENT_SECRET, secret)
 
     def _import(self) -> None:
         with contextlib.suppress(Exception):  # met again, and reported, in `settings`
@@ -453,6 +460,7 @@ class _Session:
         changed: dict[Any, Any] = {settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
         if "PREFECT_API_URL" in self._settings:
             changed[settings.PREFECT_API_URL] = self._settings["PREFECT_API_URL"]
+            changed[settings.PREFECT_API_AUTH_STRING] = self._settings[CLIENT_SECRET]
         if self._forgetful and self._home is not None:
             changed[settings.PREFECT_HOME] = self._home
             changed[settings.PREFECT_LOCAL_STORAGE_PATH] = self._home / "storage"
@@ -529,7 +537,7 @@ def start_server(
     """
     words = [sys.executable, "-P", "-c", _SERVER, str(Path(__file__).resolve().parent.parent)]
     words += [str(listener.fileno()), str(home), *(["keep"] if keep else [])]
-    with (home / "server.log").open("wb") as log:
+    with open(home / "server.log", "wb", opener=for_owner) as log:
         return subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
@@ -541,19 +549,39 @@ def start_server(
         )
 
 
-def lasting_environment(home: Path, address: str) -> dict[str, str]:
+def new_secret() -> str:
+    """A user and a random password, as Prefect's server and its clients take them."""
+    return f"lakatos:{secrets.token_urlsafe(24)}"
+
+
+def basic(secret: str) -> tuple[str, str] | None:
+    """User and password of a secret, as HTTP clients take them; None where there is no secret."""
+    user, _, password = secret.partition(":")
+    return (user, password) if secret else None
+
+
+def _closed(address: str, secret: str) -> dict[str, str]:
+    """Settings of a server that answers only to who knows the secret, and to no page but its own."""
+    pages = [address, address.replace("127.0.0.1", "localhost")]
+    return {SERVER_SECRET: secret, "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(dict.fromkeys(pages))}
+
+
+def lasting_environment(home: Path, address: str, secret: str, names: Collection[str] = ()) -> dict[str, str]:
     """Environment of a server that keeps what it is told, shows its pages and reports to nobody.
 
     Args:
         home: Folder of its database.
         address: Where it will answer, without ``/api``.
+        secret: That clients must give; see `new_secret`.
+        names: By which it may be asked, beside addresses in numbers and ``localhost``.
     """
     dropped = {"PREFECT_API_URL", "PREFECT_PROFILE"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return (
         kept
-        | {**_QUIET, **_PRIVATE}
+        | {**_QUIET, **_PRIVATE, **_closed(address, secret)}
         | {
+            _NAMES: ",".join(names),
             "PREFECT_HOME": str(home),
             "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
             "PREFECT_UI_STATIC_DIRECTORY": str(home / "ui"),
@@ -563,6 +591,7 @@ def lasting_environment(home: Path, address: str) -> dict[str, str]:
     )
 
 
+_NAMES = "LAKATOS_SERVER_NAMES"
 _session: _Session | None = None
 
 
@@ -605,12 +634,17 @@ def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
             shutil.rmtree(home, ignore_errors=True)
         os._exit(0)
 
+    os.umask(0o077)  # its database, log and storage are for their owner alone
     threading.Thread(target=watch, args=[sys.stdin.buffer], daemon=True).start()
     own_database = Path(home) / "prefect.db" if os.environ.get("PREFECT_HOME") == home else None
     if own_database and not own_database.exists():
         _copy_database(_empty_database(), own_database)
+    for kept in Path(home).glob("prefect.db*"):
+        kept.chmod(0o600)
     import uvicorn
     from prefect.server.api.server import create_app
+
+    from experiments.participants.web.door import HostGuard
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -620,7 +654,9 @@ def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
                     _copy_database(own_database, _empty_database())
                 print("ready", flush=True)
 
-    config = uvicorn.Config(create_app, factory=True, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
+    names = list(filter(None, os.environ.get(_NAMES, "").split(",")))
+    app = HostGuard(create_app(), names, own_pages=True)
+    config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
     Server(config).run(sockets=[socket.socket(fileno=listener)])
 
 

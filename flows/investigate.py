@@ -26,6 +26,7 @@ from theories.roles.exhibit import Exhibit, records_of
 from theories.roles.prompt import read_prompt
 from theories.roles.question import Question, context_of
 from theories.roles.record import Investigated
+from theories.roles.typed_claim import facts_in
 from traces.digest import Digest
 from traces.step import Recorded, StepContext, Trace
 
@@ -191,7 +192,9 @@ def _exhibits(trace: Trace, done: Recorded[Investigated]) -> tuple[Exhibit, ...]
     for digest in done.record.results:
         called = trace.get(digest, ToolCalled)
         arguments = json.dumps(trace.artifacts.get_json(called.arguments), ensure_ascii=False, sort_keys=True)
-        text = shown(trace.artifacts.get_json(called.value), digest, MOST_CHARACTERS)
-        found.setdefault((called.tool, called.arguments), Exhibit(f"{called.tool} {arguments}"[:60], text, digest))
-    notes = (Exhibit("your own notes", done.record.notes),) if done.record.notes else ()
+        value = trace.artifacts.get_json(called.value)
+        text = shown(value, digest, MOST_CHARACTERS)
+        exhibit = Exhibit(f"{called.tool} {arguments}", text, digest, tuple(facts_in(value)))
+        found.setdefault((called.tool, called.arguments), exhibit)
+    notes = (Exhibit("your own notes, not checked", done.record.notes),) if done.record.notes else ()
     return (*found.values(), *notes)

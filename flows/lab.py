@@ -18,15 +18,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flows.carry import start_process
-from flows.engine import STARTUP_TIMEOUT_S, configured_server, lasting_environment, start_server
+from flows.engine import (
+    CLIENT_SECRET,
+    STARTUP_TIMEOUT_S,
+    configured_server,
+    lasting_environment,
+    new_secret,
+    start_server,
+)
 from flows.errors import EngineError, FlowError
 from flows.places import check_collects
+from flows.ports import address_of, listen, listen_from
 from flows.wake import runs_in
 from traces.artifact import write_whole
 from traces.errors import InboxError, JournalError
@@ -89,11 +97,18 @@ class Laboratory:
     runs: Path
     parts: list[Part] = field(default_factory=list)
 
-    def begin(self, name: str, words: list[str], address: str = "", **environment: str) -> Part:
-        """Start a command of the laboratory as a part."""
+    def begin(
+        self,
+        name: str,
+        words: list[str],
+        listeners: Sequence[socket.socket] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> Part:
+        """Start a command of the laboratory as a part, and hand it the sockets on which it listens."""
         log = self.runs / LAB_FOLDER / f"{name}.log"
         command = [sys.executable, "-m", "flows.main", *words]
-        part = Part(name, start_process(command, log, **environment), log, address)
+        handed = [listener.fileno() for listener in listeners]
+        part = Part(name, start_process(command, log, handed=handed, **(environment or {})), log)
         self.parts.append(part)
         return part
 
@@ -114,39 +129,41 @@ class Laboratory:
         self.parts.clear()
 
 
-def listen(host: str, port: int, what: str) -> socket.socket:
-    """A listening socket.
-
-    Raises:
-        FlowError: The port is taken, or the address is not of this machine.
-    """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise FlowError(
-            f"cannot listen on port {port} of {host} for {what}: {error.strerror or error}. "
-            "Give another port, 0 for any."
-        ) from None
+def own_secret(runs: Path) -> str:
+    """The secret of the laboratory's own Prefect server: random, made once, readable for its owner only."""
+    file = runs / LAB_FOLDER / "prefect" / "secret"
+    if not file.exists():
+        write_whole(file, new_secret().encode(), private=True)
+    return file.read_text()
 
 
 @contextlib.contextmanager
 def prefect_server(
-    runs: Path, *, host: str = "127.0.0.1", port: int = 0, say: Callable[[str], None] = lambda text: None
+    runs: Path,
+    *,
+    listener: socket.socket | None = None,
+    names: Collection[str] = (),
+    say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Part]:
     """A Prefect server of the laboratory's own, with its pages and a database under ``.lab``, while the context lasts.
 
+    Args:
+        runs: Folder of the runs.
+        listener: Where it is asked; any free port of this machine alone by default.
+        names: By which it may be asked, beside addresses in numbers and ``localhost``.
+        say: Told what happens.
+
     Raises:
         EngineError: Prefect is not installed, or the server does not come up.
-        FlowError: The port is taken.
     """
     if importlib.util.find_spec("prefect") is None:
         raise EngineError("Prefect is not installed. Install it; or `lakatos watch` carries runs on without it.")
     home = runs.resolve() / LAB_FOLDER / "prefect"
     home.mkdir(parents=True, exist_ok=True)
-    with listen(host, port, "Prefect") as listener:
-        address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{listener.getsockname()[1]}"
-        process = start_server(listener, home, lasting_environment(home, address), keep=True)
+    with listener or listen("127.0.0.1", 0, "Prefect") as opened:
+        address = address_of(opened)
+        environment = lasting_environment(home, address, own_secret(runs.resolve()), names)
+        process = start_server(opened, home, environment, keep=True)
     part = Part("Prefect", process, home / "server.log", address)
     try:
         _await_server(part, say)
@@ -202,7 +219,8 @@ def alone(runs: Path) -> Iterator[Path]:
     """
     folder = runs / LAB_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    folder.chmod(0o700)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -251,6 +269,12 @@ def server_of(runs: Path) -> str | None:
     return configured_server() or (f"{own}/api" if own else None)
 
 
+def secret_of(runs: Path) -> str:
+    """What the Prefect server that carries a folder of runs wants to be told; empty where it wants nothing."""
+    own = configured_server() is None and running(runs)
+    return own_secret(runs) if own else os.environ.get(CLIENT_SECRET, "")
+
+
 def page_runs(runs: Path) -> list[Path]:
     """Runs that ask people on the page of this folder and have not concluded, the newest first."""
     found = []
@@ -271,15 +295,61 @@ def _concluded(folder: Path) -> bool:
     return found.ended == "concluded" and not found.due
 
 
+@dataclass
+class LabPorts:
+    """Every socket of a laboratory, opened before any of its parts starts."""
+
+    runs: Path
+    host: str
+    """Address of what is for the people of the laboratory."""
+    page_host: str
+    """Address of what is for participants."""
+    stack: contextlib.ExitStack
+    taken: dict[str, socket.socket] = field(default_factory=dict)
+
+    def take(self, name: str, port: int) -> None:
+        """Open a socket for a part of the laboratory.
+
+        Raises:
+            FlowError: The port is taken.
+        """
+        self.taken[name] = self.stack.enter_context(listen(self.host, port, name))
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each part is asked first."""
+        paths = {"page": "/study/", "researcher's page": "/researcher/", "observatory": "/", "metrics": "/metrics"}
+        return {
+            name: address_of(listener) + paths.get(name.partition(" of ")[0], "")
+            for name, listener in self.taken.items()
+        }
+
+    def take_pages(self, port: int) -> None:
+        """Open two sockets for each run with a page: people's, from a port on, and the researcher's on any port.
+
+        Raises:
+            FlowError: No port is free.
+        """
+        for run in page_runs(self.runs):
+            page = listen_from(self.page_host, port, f"the page of {run.name}")
+            self.taken[f"page of {run.name}"] = self.stack.enter_context(page)
+            self.taken[f"researcher's page of {run.name}"] = self.stack.enter_context(
+                listen("127.0.0.1", 0, f"the researcher's page of {run.name}")
+            )
+
+
 def up(
     runs: Path,
     *,
     studies: Path | None = None,
     host: str = "127.0.0.1",
+    page_host: str = "127.0.0.1",
     port: int = 4200,
     page_port: int = 8000,
     view_port: int = 8100,
     metrics_port: int = 8002,
+    names: Collection[str] = (),
+    public_url: str = "",
     limit: int = 2,
     say: Callable[[str], None] = print,
     stopped: threading.Event | None = None,
@@ -289,11 +359,14 @@ def up(
     Args:
         runs: Folder of the runs.
         studies: Folder whose studies become deployments beside those that are scheduled.
-        host: Address to listen on; the pages of Prefect and of the observatory are for the people of the laboratory.
+        host: Address of Prefect, the observatory and metrics, which are for the people of the laboratory.
+        page_host: Address of the participant pages; what is opened here opens nothing else.
         port: Of Prefect's server and pages, if none is configured.
-        page_port: Of the participant page of the newest run that has one; the next ones for others.
+        page_port: Of the participant page of the newest run that has one; the next free ones for others.
         view_port: Of the observatory.
         metrics_port: Of the figures for Prometheus.
+        names: By which the servers may be asked, beside addresses in numbers and ``localhost``.
+        public_url: Under which people reach the participant page, if another one.
         limit: Passes that run at the same time.
         say: Told what happens.
         stopped: Set to stop, where signals cannot be had.
@@ -302,40 +375,62 @@ def up(
         FlowError: A port is taken, a part ended, or a laboratory is up already.
         EngineError: The configured Prefect server cannot be reached, or the own one does not start.
     """
-    from flows.metrics import serve_metrics
-
     ending = stopped or threading.Event()
     with alone(runs) as folder, until_asked(ending), contextlib.ExitStack() as stack:
         server, lab = configured_server(), Laboratory(runs)
+        ports = LabPorts(runs, host, page_host, stack)
+        wanted = {"Prefect": port, "observatory": view_port, "metrics": metrics_port}
+        for name, number in wanted.items():
+            if name != "Prefect" or server is None:
+                ports.take(name, number)
+        ports.take_pages(page_port)
+        addresses = ports.addresses
+        part = None
         if server is None:
-            part = stack.enter_context(prefect_server(runs, host=host, port=port, say=say))
-            lab_address, api = part.address, f"{part.address}/api"
+            own = prefect_server(runs, listener=ports.taken["Prefect"], names=names, say=say)
+            part = stack.enter_context(own)
+            api, secret = f"{part.address}/api", own_secret(runs)
         else:
             require_reachable(server)
-            lab_address, api = server.removesuffix("/api"), server
+            addresses = {"Prefect": server.removesuffix("/api"), **addresses}
+            api, secret = server, os.environ.get(CLIENT_SECRET, "")
         stack.callback(lab.stop)
-        addresses = {"Prefect": lab_address}
         words = ["serve", *([str(studies)] if studies else []), "--runs", str(runs), "--limit", str(limit)]
-        lab.begin("schedules", words, PREFECT_API_URL=api, LAKATOS_BY_EVENT="0" if server is None else "1")
-        for number, run in enumerate(page_runs(runs)):
-            where = ["--host", host, "--port", str(page_port + number if page_port else 0)]
-            name = f"page of {run.name}"
-            addresses[name] = f"http://{host}:{page_port + number}/study/"
-            lab.begin(f"page-{run.name}", ["collect", str(run), *where], addresses[name])
-        if importlib.util.find_spec("flows.view") is not None:
-            addresses["observatory"] = f"http://{host}:{view_port}/"
-            lab.begin("observatory", ["view", "--runs", str(runs), "--host", host, "--port", str(view_port)])
-        metrics = stack.enter_context(serve_metrics(runs, host, metrics_port))
-        addresses["metrics"] = f"http://{host}:{metrics}/metrics"
-        write_whole(folder / LAB_FILE, json.dumps({"process": os.getpid(), **addresses}, indent=1).encode())
+        told = {"PREFECT_API_URL": api, "LAKATOS_BY_EVENT": "0" if server is None else "1"}
+        lab.begin("schedules", words, environment=told | ({CLIENT_SECRET: secret} if secret else {}))
+        _begin_pages(lab, ports, names, public_url)
+        _begin_figures(runs, ports, stack)
+        told_of = {"process": os.getpid(), **addresses}
+        write_whole(folder / LAB_FILE, json.dumps(told_of, indent=1).encode(), private=True)
         for name, address in addresses.items():
             say(f"{name}: {address}")
+        if part is not None:
+            say(f"Prefect's pages ask for what is in {folder / 'prefect' / 'secret'}")
         say("the laboratory is up; Ctrl-C or `lakatos lab down` stops all of it")
         while not ending.wait(0.5):
             lab.check()
-            if server is None:
+            if part is not None:
                 part.check()
     say("the laboratory is down")
+
+
+def _begin_pages(lab: Laboratory, ports: LabPorts, names: Collection[str], public_url: str) -> None:
+    """Start what people of the laboratory and participants look at."""
+    for run in page_runs(lab.runs):
+        page, desk = ports.taken.get(f"page of {run.name}"), ports.taken.get(f"researcher's page of {run.name}")
+        if page is not None and desk is not None:
+            words = ["collect", str(run), "--listeners", str(page.fileno()), str(desk.fileno())]
+            lab.begin(f"page-{run.name}", [*words, "--public-url", public_url], [page, desk])
+    view = ports.taken["observatory"]
+    named = [word for name in names for word in ("--name", name)]
+    where = ["--host", ports.host, "--listener", str(view.fileno()), *named]
+    lab.begin("observatory", ["view", "--runs", str(lab.runs), *where], [view])
+
+
+def _begin_figures(runs: Path, ports: LabPorts, stack: contextlib.ExitStack) -> None:
+    from flows.metrics import serve_metrics
+
+    stack.enter_context(serve_metrics(runs, listener=ports.taken["metrics"]))
 
 
 def down(runs: Path, timeout_s: float = 60.0) -> bool:

@@ -20,7 +20,7 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from flows.audit_commands import audit_command, bundle_command  # noqa: E402
+from flows.audit_commands import anchor_command, audit_command, bundle_command  # noqa: E402
 from flows.backup_commands import backup_command, metrics_command, restore_command  # noqa: E402
 from flows.carry import tether  # noqa: E402
 from flows.data_commands import app as data_app  # noqa: E402
@@ -34,7 +34,7 @@ from flows.models_commands import app as models_app  # noqa: E402
 from flows.prolific_commands import app as prolific_app  # noqa: E402
 from flows.registering import preregister_command  # noqa: E402
 from flows.schedule_commands import schedule_command, serve_command, wake_command, watch_command  # noqa: E402
-from flows.serve import collect  # noqa: E402
+from flows.serve import collect, invite_command  # noqa: E402
 from flows.sweep_commands import sweep_command  # noqa: E402
 from flows.view_commands import view_command  # noqa: E402
 from flows.workbench import app as theory_app  # noqa: E402
@@ -61,6 +61,7 @@ app.add_typer(theory_app, name="theory")
 app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
 app.command()(collect)
+app.command("invite")(invite_command)
 app.command("preregister")(preregister_command)
 app.command("schedule")(schedule_command)
 app.command("serve")(serve_command)
@@ -220,6 +221,7 @@ def report(
 
 app.command("audit")(audit_command)
 app.command("bundle")(bundle_command)
+app.command("anchor")(anchor_command)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -96,16 +97,30 @@ def _last_time(folder: Path) -> float:
 
 
 @contextlib.contextmanager
-def serve_metrics(runs: Path, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
+def serve_metrics(
+    runs: Path, host: str = "127.0.0.1", port: int = 0, listener: socket.socket | None = None
+) -> Iterator[int]:
     """Serve ``/metrics`` from a thread while the context lasts; gives the port.
+
+    Args:
+        runs: Folder of the runs.
+        host: Address to listen on.
+        port: To listen on; 0 for one that is free.
+        listener: A listening socket that takes the place of host and port.
 
     Raises:
         FlowError: The port is taken.
     """
-    from flows.errors import FlowError
+    from experiments.participants.web.door import REQUEST_SECONDS, is_named
+    from flows.ports import listen
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = REQUEST_SECONDS
+
         def do_GET(self) -> None:
+            if not is_named(self.headers.get("Host", "")):
+                self.send_error(421)
+                return
             if self.path.partition("?")[0] != "/metrics":
                 self.send_error(404)
                 return
@@ -119,17 +134,14 @@ def serve_metrics(runs: Path, host: str = "127.0.0.1", port: int = 0) -> Iterato
         def log_message(self, *_: object) -> None:
             """Scrapes are not worth a line."""
 
-    try:
-        server = ThreadingHTTPServer((host, port), Handler)
-    except OSError as error:
-        raise FlowError(
-            f"cannot listen on port {port} of {host} for metrics: {error.strerror}. Give another port, 0 for any."
-        ) from None
-    server.daemon_threads = True
+    opened = listener or listen(host, port, "metrics")
+    server = ThreadingHTTPServer(opened.getsockname()[:2], Handler, bind_and_activate=False)
+    server.socket.close()
+    server.socket, server.daemon_threads = opened, True
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
     try:
-        yield server.server_address[1]
+        yield opened.getsockname()[1]
     finally:
         server.shutdown()
         server.server_close()

@@ -200,10 +200,10 @@ def export(folder: Path, out: Path) -> list[Path]:
         raise FlowError(f"nothing was collected in {folder} yet, so there is nothing to export.")
     out.mkdir(parents=True, exist_ok=True)
     written = [out / "answers.csv", out / "README.md"]
-    write_whole(written[0], _csv(rows))
+    write_whole(written[0], _csv(rows), private=True)
     if people:
         written.insert(1, out / "people.csv")
-        write_whole(written[1], _csv(people))
+        write_whole(written[1], _csv(people), private=True)
     write_whole(written[-1], _readme(config, domain, rows, people).encode())
     line = {"path": str(out.resolve()), "time_utc": _now().isoformat(timespec="seconds"), "n_rows": len(rows)}
     before = (folder / EXPORTS_FILE).read_bytes() if (folder / EXPORTS_FILE).exists() else b""

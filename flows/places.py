@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 from flows.errors import FlowError, RunMissingError
 from traces.place import is_elsewhere, run_folders
 from traces.step import JOURNAL_FILE, Trace
 from traces.stores import located
 
+RUN_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,90}"
+"""What a run may be called: a folder right inside the runs folder, that no shell or address misreads."""
+
+
+def check_name(name: str) -> str:
+    """The name of a run, if it is one.
+
+    Raises:
+        FlowError: It names another place, or holds something else than letters, digits, ``_``, ``.`` and ``-``.
+    """
+    if not re.fullmatch(RUN_NAME, name):
+        raise FlowError(
+            f"{name!r} is no name of a run; give letters, digits, '_', '.' and '-', beginning with a letter or digit. "
+            "--runs names another folder."
+        )
+    return name
+
 
 def new_folder(runs: Path, name: str, *, numbered: bool) -> Path:
     """Where a new run goes: ``runs/name``, or ``runs/name-1``, ``-2``, ... when numbered.
 
     Raises:
-        FlowError: The name is taken.
+        FlowError: The name is taken, or names another place.
     """
+    check_name(name)
     if not numbered:
         if (runs / name).exists():
             raise FlowError(f"{runs / name} exists; take another --name, or `lakatos resume {runs / name}`.")

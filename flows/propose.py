@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.task import Stimuli
 from flows.engine import task
@@ -23,7 +23,6 @@ from theories.roles.exhibit import (
     case_exhibit,
     missed_rows,
     predictions_exhibit,
-    records_of,
     theory_exhibit,
     trials_exhibit,
     variations_exhibit,
@@ -148,8 +147,45 @@ async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
                 tools=True,
             )
         )
-    heard = await ask_stage(run, cycle, "read", questions)
-    return [_believed(run, cycle, case, item) for item in heard if item.value is not None]
+    heard = [item for item in await ask_stage(run, cycle, "read", questions) if item.value is not None]
+    first = {item.question.prompt.name: _statements(item) for item in heard}
+    again = [_mending(item, first[item.question.prompt.name]) for item in heard]
+    mended = await ask_stage(run, cycle, "mend", [question for question in again if question is not None])
+    second = {item.question.prompt.name: item for item in mended if item.value is not None}
+    return [
+        _believed(run, cycle, case, item, first[name], second.get(name))
+        for item in heard
+        for name in (item.question.prompt.name,)
+    ]
+
+
+def _statements(heard: Heard[CaseReading] | Heard[Steelman]) -> list[CheckedStatement]:
+    """What was said, each statement with what came of computing its claims."""
+    value = heard.value
+    assert value is not None
+    said: Sequence[Statement] = value.statements if isinstance(value, CaseReading) else value.case
+    return [checked(item, heard.rules, heard.shown) for item in said]
+
+
+def _mending(
+    heard: Heard[CaseReading] | Heard[Steelman], found: Sequence[CheckedStatement]
+) -> Question[CaseReading] | Question[Steelman] | None:
+    """One more chance for statements that do not count, each with what is wrong with it."""
+    refused = [
+        f"{item.text} ({item.outcome}: {'; '.join(item.problems) or 'it makes no claim that can be computed'})"
+        for item in found
+        if not item.supported
+    ]
+    if not refused:
+        return None
+    asked = heard.question
+    return replace(
+        asked,
+        task=f"{asked.task} These of your statements do not count yet: mend their claims, or leave them out.",
+        exhibits=(Exhibit("your statements that do not count", refused), *asked.exhibits),
+        inputs=(heard.answered.digest, *asked.inputs),
+        tools=False,
+    )
 
 
 def _sources(run: Run, case: Case) -> tuple[Exhibit, Exhibit]:
@@ -157,29 +193,35 @@ def _sources(run: Run, case: Case) -> tuple[Exhibit, Exhibit]:
     return theory_exhibit(run.theory(case.loser), "the loser"), theory_exhibit(run.theory(case.leader), "the leader")
 
 
-def _believed(run: Run, cycle: int, case: Case, heard: Heard[CaseReading] | Heard[Steelman]) -> Recorded[CaseRead]:
-    """What was said, each statement with what the records do not bear out."""
+def _believed(
+    run: Run,
+    cycle: int,
+    case: Case,
+    heard: Heard[CaseReading] | Heard[Steelman],
+    first: Sequence[CheckedStatement],
+    mended: Heard[CaseReading] | Heard[Steelman] | None,
+) -> Recorded[CaseRead]:
+    """What was said: statements that hold at once, and in place of the others those of the second try."""
     value = heard.value
     assert value is not None
-    said: Sequence[Statement]
-    said, guess, change = (
-        (value.statements, value.hypothesis, value.change)
-        if isinstance(value, CaseReading)
-        else (value.case, "", value.repair)
-    )
-    records = records_of(heard.shown)
+    guess, change = (value.hypothesis, value.change) if isinstance(value, CaseReading) else ("", value.repair)
+    statements = list(first)
+    if mended is not None:
+        known = {item.text for item in first if item.supported}
+        again = [item for item in _statements(mended) if item.text not in known]
+        statements = [*(item for item in first if item.supported), *again]
     return run.record(
         CaseRead(
             cycle=cycle,
             answer=heard.answered.digest,
             task=heard.question.prompt.name,
             theory=case.loser,
-            statements=tuple(checked(item, heard.rules, records) for item in said),
+            statements=tuple(statements),
             hypothesis=conjecture(guess, heard.rules),
             change=conjecture(change, heard.rules),
         ),
         name="believe",
-        inputs=[heard.answered.digest, *case.inputs],
+        inputs=[heard.answered.digest, *([] if mended is None else [mended.answered.digest]), *case.inputs],
         position={"cycle": cycle, "task": heard.question.prompt.name},
     )
 
@@ -227,17 +269,15 @@ def _writing(
 
 
 def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
-    """What a model said and the records bear out; guesses as guesses."""
+    """What a model said: claims that were computed, in the laboratory's words; its own words as not checked."""
     if read is None:
         return []
     record = read.record
-    value = {f"statement_{place}": text for place, text in enumerate(_supported(record.statements), start=1)}
+    supported = [item for item in record.statements if item.supported]
+    value = {f"supported_{place}": item.told for place, item in enumerate(supported, start=1)}
+    value |= {f"in_its_words_not_checked_{place}": item.text for place, item in enumerate(supported, start=1)}
     value |= {name: text for name, text in (("guess", record.hypothesis), ("advice", record.change)) if text}
     return [Exhibit(title, value)] if value else []
-
-
-def _supported(statements: Sequence[CheckedStatement]) -> list[str]:
-    return [item.text for item in statements if item.supported]
 
 
 def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:

@@ -1,4 +1,4 @@
-"""A language model writes lessons after a cycle; those whose words the cited records bear out are kept."""
+"""A language model writes lessons after a cycle; those that the cited records contradict are not kept."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from memory.item import Fact
 from memory.library import Pitfall
 from memory.recall import lesson_text
 from theories.record import Diagnosis
-from theories.roles.answer import Reflection, Statement, WrittenFact, WrittenPitfall
+from theories.roles.answer import Reflection, WrittenFact, WrittenPitfall
 from theories.roles.exhibit import Exhibit, records_of
 from theories.roles.prompt import read_prompt
 from theories.roles.question import Question
 from theories.roles.record import CheckedStatement
-from theories.roles.statement import checked
+from theories.roles.statement import contradictions
 from traces.digest import Digest
 from traces.step import Recorded
 
@@ -91,14 +91,15 @@ def _keep(run: Run, cycle: int, heard: Heard[Reflection], value: Reflection) -> 
 
 
 def _held(item: WrittenPitfall | WrittenFact, rules: Sequence[Rule], records: Mapping[str, Any]) -> CheckedStatement:
-    """A lesson with every reason why it is not kept."""
+    """A lesson with every reason why it is not kept; nothing in it is computed, so one that is kept is not checked."""
     texts = [text for name, text in item.model_dump().items() if name != "cites"]
-    parts = [checked(Statement(text=text, cites=item.cites), rules, records) for text in texts]
-    problems = [problem for part in parts for problem in part.problems]
+    problems = [problem for text in texts for problem in contradictions(text, item.cites, rules, records)]
     if isinstance(item, WrittenFact) and item.subject.startswith(LED):
         problems.append(f"{LED!r} is a subject of the laboratory's own facts")
     found = tuple(dict.fromkeys(problems))
-    return CheckedStatement(text="; ".join(texts), cites=item.cites, supported=not found, problems=found)
+    return CheckedStatement(
+        text="; ".join(texts), cites=item.cites, supported=not found, problems=found, computed=False
+    )
 
 
 def _lesson(run: Run, item: WrittenPitfall | WrittenFact, evidence: tuple[Digest, ...]) -> Pitfall | Fact:
@@ -115,7 +116,7 @@ def _lesson(run: Run, item: WrittenPitfall | WrittenFact, evidence: tuple[Digest
     return Fact(
         domain=domain,
         subject=f"{item.subject} in {study}",
-        statement=item.statement,
+        statement=f"{item.statement} (a language model's words, not checked)",
         confidence=CONFIDENCE,
         evidence=evidence,
     )

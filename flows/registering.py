@@ -45,6 +45,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             question=state.config.question,
             source=state.config.participants.source,
             asked=_began(folder, state, trace, name),
+            said={digest: item.record.claim for digest, item in state.theories.items()},
         )
 
 

@@ -47,6 +47,7 @@ from flows.templating import page_environment
 from flows.utterance import utterance_facts
 from judges.errors import GateError
 from judges.judge import Verdict, VerdictResolved
+from theories.account import at_limit
 from theories.prior import Prior
 from theories.score import Estimate, is_tie
 from theories.scoreboard import prequential_advantage
@@ -85,7 +86,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     state, trace = read_state(folder)
     with trace:
         page = render(Reading(folder, state, trace))
-    write_whole(place, page.encode())
+    write_whole(place, page.encode(), private=True)
     return place
 
 
@@ -208,7 +209,14 @@ def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
     for name, prior in theory.priors.items():
         low, median, high = (figures3(value) for value in prior.quantile(np.array([0.05, 0.5, 0.95])))
         parameters.append(
-            {"name": name, "prior": prior, "words": prior_words(prior), "low": low, "median": median, "high": high}
+            {
+                "name": name,
+                "prior": prior,
+                "words": prior_words(prior, pooled=theory.pooled),
+                "low": low,
+                "median": median,
+                "high": high,
+            }
         )
     known = run.state.theories[run.leader].record
     return {
@@ -218,9 +226,45 @@ def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
         "origin": origin(known.author),
         "parameters": parameters,
         "source": coloured(clean(theory.program.source)),
+        "code_name": " + ".join(name for names in (theory.composition or {}).values() for name in names),
+        "shown": [text.removeprefix("clause: the claim says: ") for text in known.checks if text.startswith("clause:")],
+        "example": example_trial(run, run.leader),
         "scatter": figures.scatter(run, run.leader),
         "option": scattered_option(run),
         "standing": next((line for line in run.board.standings if line.theory == run.leader), None),
+    }
+
+
+def example_trial(run: Reading, leader: Digest) -> dict[str, Any] | None:
+    """The trial that speaks most for the leader against the best first rival; None without one that was asked.
+
+    That is where the rival is further from what people chose than the leader by the most.
+    """
+    rival = run.best_seed
+    found: list[tuple[float, str, int, Array, Array, Array]] = []
+    for name in run.state.collected:
+        scores = [run.state.scores.get((theory, name)) for theory in (leader, rival) if theory is not None]
+        if len(scores) < 2 or None in scores:
+            continue
+        trials = run.trials(name)
+        own, other = (np.asarray(item.record.proportions).reshape(len(trials.stimuli), -1) for item in scores if item)
+        gain = np.abs(other - trials.proportions)[:, -1] - np.abs(own - trials.proportions)[:, -1]
+        row = int(np.nanargmax(gain))
+        found.append((float(gain[row]), name, row, own[row], other[row], trials.proportions[row]))
+    if not found or rival is None:
+        return None
+    _, name, row, own, other, seen = max(found, key=lambda item: item[0])
+    stimuli = run.trials(name).stimuli
+    return {
+        "experiment": name,
+        "picture": Markup(run.domain.picture(stimuli, row)),
+        "words": run.domain.describe(stimuli, row),
+        "option": last_option(run.domain, len(own)),
+        "predicted": f"{own[-1]:.0%}",
+        "rival": rival,
+        "by_rival": f"{other[-1]:.0%}",
+        "people": f"{seen[-1]:.0%}",
+        "rival_claim": run.theory(rival).claim.split(". ")[0].rstrip("."),
     }
 
 
@@ -231,23 +275,15 @@ def origin(author: str) -> str:
     )
 
 
-def prior_words(prior: Prior) -> str:
-    """A population in words."""
-    limits = f"{figures3(prior.low)} and {figures3(prior.high)}"
-    match prior.kind:
-        case "uniform":
-            return f"anywhere between {limits}, equally likely"
-        case "log_uniform":
-            return f"between {limits}, every doubling equally likely"
-        case "normal":
-            center, spread = figures3(prior.center), figures3(prior.spread)
-            return f"bell curve around {center} with spread {spread}, kept between {limits}"
-        case "log_normal":
-            factor = figures3(np.exp(prior.spread))
-            return (
-                f"bell curve on the logarithm around {figures3(np.exp(prior.center))}, "
-                f"two thirds within a factor of {factor}, kept between {limits}"
-            )
+def prior_words(prior: Prior, *, pooled: bool = False) -> str:
+    """A population in words: what two thirds of people have, or what is open about a value that all share."""
+    if prior.kind in ("uniform", "log_uniform"):
+        return f"declared: anywhere from {figures3(prior.low)} to {figures3(prior.high)}"
+    low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))
+    limit = "; the centre lies at the limit of the range" if at_limit(prior) else ""
+    if pooled:
+        return f"about {middle} for all people; two thirds of what is open lies from {low} to {high}{limit}"
+    return f"about two thirds of people from {low} to {high}{limit}"
 
 
 def coloured(source: str) -> Markup:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from experiments.task import Trials
+from experiments.task import Stimuli, Trials
 from flows.config import OWN
 from flows.decide import refined
 from flows.engine import task
 from flows.epoch import lasting
+from flows.errors import StudyError
 from flows.memory_record import InquiryMade
 from flows.remember import advise
 from flows.run import Run
@@ -22,6 +23,7 @@ from theories.grammar import Composition, composition_of
 from theories.induction.induce import induce
 from theories.record import Diagnosis, SearchFinished, Submitted, TheoryAdmitted, TheoryChecked
 from theories.roles.record import SuccessorsProposed
+from theories.score import UnitScores
 from theories.theory import Theory, TheoryProgram, read_program
 from traces.digest import Digest
 from traces.step import Recorded, StepContext
@@ -73,6 +75,9 @@ async def revise(
 
     def work(context: StepContext) -> SearchFinished:
         proposal = search(run, brief, trials, context, strategy.record if strategy else None)
+        if proposal.unspent:
+            tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
+            run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         found = induced(run, trials, best, context) if settings.induction else ()
         return _record(context, cycle, proposal, (*found, *written))
@@ -89,10 +94,15 @@ def search(
     def evaluate(items: Sequence[tuple[Composition, Digest | None]]) -> list[Evaluated | TheoryError]:
         return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
 
+    def validate(items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
+        return run.laboratory.cross_validate(grammar, items, trials, n_draws=FITTING_DRAWS)
+
     if strategy is None:
-        return GrammarAdvocate(grammar).revise(brief, evaluate, context.rng)
-    advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
-    return advocate.revise(preferring(brief, grammar, strategy.preferences, context.rng), evaluate, context.rng)
+        advocate = GrammarAdvocate(grammar)
+    else:
+        advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
+        brief = preferring(brief, grammar, strategy.preferences, context.rng)
+    return advocate.pruned(advocate.revise(brief, evaluate, context.rng), brief, evaluate, validate)
 
 
 def induced(run: Run, trials: Sequence[Trials], best: float, context: StepContext) -> tuple[Submitted, ...]:
@@ -114,8 +124,7 @@ def induced(run: Run, trials: Sequence[Trials], best: float, context: StepContex
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(run.domain, trials, context.rng)
-        if item.criterion > best - LEFT_OUT
+        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT)
     )
 
 
@@ -166,6 +175,7 @@ def _record(context: StepContext, cycle: int, proposal: Proposal, further: Seque
         attempts=context.artifacts.put_json(attempts),
         n_attempts=len(attempts),
         submissions=(*submissions, *further),
+        unspent=proposal.unspent,
     )
 
 
@@ -179,7 +189,7 @@ async def check_program(
         theory: Theory | None = None
         reason = ""
         try:
-            theory = run.laboratory.check(program)
+            theory = run.laboratory.check(program, newest_trials(run))
         except TheoryError as error:
             reason = f"{type(error).__name__}: {error}"
         return TheoryChecked(
@@ -202,6 +212,11 @@ async def check_program(
     )
 
 
+def newest_trials(run: Run) -> Stimuli | None:
+    """Trials of the newest experiment, on which clauses are tried; None before there is one."""
+    return run.trials(list(run.state.collected)[-1]).stimuli if run.state.collected else None
+
+
 def _name(program: TheoryProgram) -> str:
     try:
         return read_program(program).name
@@ -219,6 +234,12 @@ async def seed_pool(run: Run) -> None:
     for program in (*programs, *(TheoryProgram(source, OWN) for source in settings.programs)):
         checked = await check_program(run, 0, program, "", [run.state.started.digest])
         if not checked.record.passed:
+            stop = program.author == OWN and settings.on_refusal == "stop" and not run.state.designs
+            if stop:
+                raise StudyError(
+                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin "
+                    'anew, or let the study go on without it: theories.on_refusal = "drop".'
+                )
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
             continue
         run.record(

@@ -142,12 +142,12 @@ def end_pass(runs: Path, name: str) -> bool:
     Returns:
         Whether there was one.
     """
-    from flows.lab import server_of
+    from flows.lab import secret_of, server_of
     from flows.wake import is_written
     from traces.step import JOURNAL_FILE
 
     server = server_of(runs)
-    if server is not None and _cancel_in_prefect(server, name):
+    if server is not None and _cancel_in_prefect(server, secret_of(runs), name):
         return True
     folder = runs / name
     if not is_written(folder):
@@ -164,8 +164,10 @@ def end_pass(runs: Path, name: str) -> bool:
     return True
 
 
-def _cancel_in_prefect(server: str, name: str) -> bool:
+def _cancel_in_prefect(server: str, secret: str, name: str) -> bool:
     import httpx
+
+    from flows.engine import basic
 
     wanted = {
         "deployments": {"name": {"any_": [name]}},
@@ -173,7 +175,7 @@ def _cancel_in_prefect(server: str, name: str) -> bool:
     }
     cancelling = {"state": {"type": "CANCELLING", "name": "Cancelling", "message": "by `lakatos schedule --cancel`"}}
     try:
-        with httpx.Client(base_url=f"{server.rstrip('/')}/", timeout=10.0) as client:
+        with httpx.Client(base_url=f"{server.rstrip('/')}/", timeout=10.0, auth=basic(secret)) as client:
             found: list[dict[str, Any]] = client.post("flow_runs/filter", json=wanted).raise_for_status().json()
             for item in found:
                 client.post(f"flow_runs/{item['id']}/set_state", json=cancelling).raise_for_status()
@@ -198,8 +200,8 @@ def serve_command(
     """
     from contextlib import ExitStack
 
-    from flows.engine import configured_server
-    from flows.lab import prefect_server, require_reachable
+    from flows.engine import CLIENT_SECRET, configured_server
+    from flows.lab import own_secret, prefect_server, require_reachable
     from flows.logs import speaker
 
     say = speaker()
@@ -211,6 +213,7 @@ def serve_command(
         if server is None:
             part = stack.enter_context(prefect_server(runs, say=say))
             server, check = f"{part.address}/api", part.check
+            os.environ[CLIENT_SECRET] = own_secret(runs)
             say(f"Prefect: {part.address}")
         else:
             require_reachable(server)

@@ -8,7 +8,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from flows.campaign import run_campaign
-from flows.collect import Waiting, close_collection, take_answers, waiting_in
+from flows.collect import Waiting, close_collection, n_counting, take_answers, waiting_in
 from flows.config import CampaignConfig, load_study
 from flows.engine import EngineName, cool_down, execute, warm_up
 from flows.errors import FlowError
@@ -92,13 +92,19 @@ def _close(run: Run) -> None:
     """End the collection that the run waits in.
 
     Raises:
-        FlowError: It waits for nobody.
+        FlowError: It waits for nobody, or too few people's answers count to go on; collection has not ended then.
     """
     state, trace = read_state(run.folder)
     trace.close()
     waiting = waiting_in(state)
     if waiting is None:
         raise FlowError(f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on.")
+    if (counting := n_counting(run, waiting.experiment)) < 2:
+        raise FlowError(
+            f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "
+            f"compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing "
+            "was ended."
+        )
     close_collection(run, waiting, "the researcher went on with fewer people than planned")
 
 

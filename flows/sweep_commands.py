@@ -44,10 +44,11 @@ def sweep_command(
 
     Exit status 1 if a campaign failed; the others are not hurt. In Python: `flows.sweep.run_sweep(folder, cells)`.
     """
+    from flows.places import check_name
     from flows.sweep import Outcome, load_sweep, run_sweep, write_comparison, write_studies
 
     base, cells = load_sweep(sweep)
-    folder, console = runs / (name or base), Console()
+    folder, console = runs / check_name(name or base), Console()
     if plan:
         console.print(_table(base, [Outcome(cell, "planned") for cell in cells], most=len(cells)))
         return

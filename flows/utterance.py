@@ -15,7 +15,7 @@ from flows.reading import Reading
 from language_models.ledger import spending_of
 from language_models.record import LanguageModelCalled
 from language_models.tool_record import ToolCalled
-from theories.roles.record import Investigated, ModelsChosen, RoleAnswered
+from theories.roles.record import CheckedStatement, Investigated, ModelsChosen, RoleAnswered
 from traces.digest import Digest
 from traces.errors import ArtifactError
 
@@ -150,14 +150,21 @@ def _tools(run: Reading, results: Iterable[Digest]) -> Iterator[str]:
         yield f"{called.tool} {arguments[:300]}"
 
 
+def _in_words(said: CheckedStatement) -> str:
+    """A statement as what it is: computed, contradicted, or not checked."""
+    if said.outcome == "supported":
+        return f"supported: {said.told}. In its own words, not checked: {said.text}"
+    why = f" ({'; '.join(said.problems)})" if said.problems else ""
+    return f"{said.outcome}{why}: {said.text}"
+
+
 def _became(run: Reading) -> dict[Digest, list[tuple[bool, str]]]:
     """What came of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = run.state
     for case in state.cases:
         for said in case.record.statements:
-            problem = f"not borne out: {'; '.join(said.problems)}. It said: " if said.problems else "borne out: "
-            found[case.record.answer].append((said.supported, f"{problem}{said.text}"))
+            found[case.record.answer].append((said.supported, _in_words(said)))
         for name in ("hypothesis", "change"):
             if text := getattr(case.record, name):
                 found[case.record.answer].append((True, f"a conjecture ({name}): {text}"))

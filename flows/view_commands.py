@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from flows.errors import FlowError
+from flows.ports import address_of, inherited, listen
 
 
 def view(
@@ -21,6 +21,7 @@ def view(
     port: int = 8100,
     token: str = "",
     names: tuple[str, ...] = (),
+    listener: int = -1,
     console: Console | None = None,
 ) -> None:
     """Serve the observatory until interrupted; runs are only read, so that they may go on meanwhile.
@@ -31,6 +32,7 @@ def view(
         port: To listen on; 0 for one that is free.
         token: That readers must give; none by default, which only loopback allows.
         names: By which the server may be asked, beside addresses in numbers and ``localhost``.
+        listener: File descriptor of a listening socket that takes the place of host and port; none when negative.
         console: Where the address is printed.
 
     Raises:
@@ -38,8 +40,8 @@ def view(
     """
     import uvicorn
 
-    from experiments.participants.web.app import SERVER
-    from flows.view.app import Access, create_app, is_loopback
+    from experiments.participants.web.door import SERVER, is_loopback
+    from flows.view.app import Access, create_app
 
     if not token and not is_loopback(host):
         raise FlowError(
@@ -47,22 +49,14 @@ def view(
             "more, or listen on 127.0.0.1."
         )
     access = Access(token, frozenset(name.lower() for name in names))
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, port))
-        except OSError as error:
-            raise FlowError(
-                f"cannot listen on port {port} of {host}: {error.strerror}. Give another --port or --host."
-            ) from None
-        shown = "127.0.0.1" if host == "0.0.0.0" else f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{listener.getsockname()[1]}/"
+    with listen(host, port, "the observatory") if listener < 0 else inherited(listener) as opened:
+        address = f"{address_of(opened)}/"
         out = console or Console()
         out.print(
             f"observatory  {escape(address + (f'enter#{token}' if token else ''))}", soft_wrap=True, highlight=False
         )
         out.print("It only reads; runs may go on meanwhile. Stop with Ctrl-C.")
-        uvicorn.Server(uvicorn.Config(create_app(place, access), **SERVER)).run(sockets=[listener])
+        uvicorn.Server(uvicorn.Config(create_app(place, access), **SERVER)).run(sockets=[opened])
 
 
 def view_command(
@@ -83,6 +77,7 @@ def view_command(
     name: Annotated[
         list[str] | None, typer.Option(help="Another name by which browsers ask for this server; may be repeated.")
     ] = None,
+    listener: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
     """Watch one or all runs in a browser, live while they go on; nothing is written to them.
 
@@ -93,4 +88,5 @@ def view_command(
     place = runs
     if run:
         place = Path(run) if Path(run).is_dir() else find_run(run, runs)
-    view(place, host=host, port=port, token=token or os.environ.get("LAKATOS_VIEW_TOKEN", ""), names=tuple(name or ()))
+    secret = token or os.environ.get("LAKATOS_VIEW_TOKEN", "")
+    view(place, host=host, port=port, token=secret, names=tuple(name or ()), listener=listener)

@@ -153,7 +153,7 @@ def announce(found: Look, attempt: int = 1) -> bool:
     Returns:
         Whether a server took the event.
     """
-    from flows.engine import configured_server
+    from flows.engine import CLIENT_SECRET, basic, configured_server
 
     server = configured_server()
     if server is None or not found.due:
@@ -167,9 +167,9 @@ def announce(found: Look, attempt: int = 1) -> bool:
         "resource": {"prefect.resource.id": resource_of(found.folder), "prefect.resource.name": found.folder.name},
         "payload": {"reason": found.reason, "n_pending": found.n_pending, "run": str(found.folder.resolve())},
     }
-    key, user = os.environ.get("PREFECT_API_KEY"), os.environ.get("PREFECT_API_AUTH_STRING", "")
+    key = os.environ.get("PREFECT_API_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    auth = (user.partition(":")[0], user.partition(":")[2]) if user else None
+    auth = basic(os.environ.get(CLIENT_SECRET, ""))
     try:
         answer = httpx.post(f"{server.rstrip('/')}/events", json=[event], headers=headers, auth=auth, timeout=5.0)
     except httpx.HTTPError:

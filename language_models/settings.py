@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
 from language_models.client import Part
 from traces.digest import Digest, digest_of
 
+LOCAL: Final = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+"""Hosts of this machine, where a key may travel without TLS."""
+_KEY_NAME: Final = r"(?!PREFECT_)[A-Z][A-Z0-9_]*_API_KEY"
 _OLD_NAMES = ("guided_json", "guided_regex", "guided_choice", "guided_grammar", "guided_decoding_backend")
 """vLLM ignores these without an error since they were replaced; an answer would come back unconstrained."""
 
@@ -36,7 +41,7 @@ class ModelSettings(Part):
     base_url: str = ""
     """Up to and including ``/v1``. Not part of the version: the same model may be served elsewhere after a restart."""
     key_variable: str = ""
-    """Environment variable that holds the key; empty for a server that wants none."""
+    """Environment variable that holds the key, named ``..._API_KEY``; empty for a server that wants none."""
     timeout_s: float = Field(300.0, gt=0)
     connect_timeout_s: float = Field(10.0, gt=0)
     context_tokens: int | None = Field(None, ge=1)
@@ -62,6 +67,27 @@ class ModelSettings(Part):
         if old := sorted(set(extra) & set(_OLD_NAMES)):
             raise ValueError(f"{', '.join(old)}: vLLM ignores this name silently; give the request an answer_schema")
         return extra
+
+    @field_validator("key_variable")
+    @classmethod
+    def _names_a_key(cls, name: str) -> str:
+        """A study file comes from others, and what it names is sent to the server that it names."""
+        if name and not re.fullmatch(_KEY_NAME, name):
+            raise ValueError(
+                f"{name!r} is not the name of a model's key; a study may only name variables like OPENAI_API_KEY, "
+                "in capitals and ending in _API_KEY, so that no other secret of this machine can be sent away"
+            )
+        return name
+
+    @model_validator(mode="after")
+    def _key_stays_secret(self) -> ModelSettings:
+        address = urlsplit(self.base_url)
+        if self.key_variable and address.scheme == "http" and address.hostname not in LOCAL:
+            raise ValueError(
+                f"base_url {self.base_url!r} would send the key in {self.key_variable} without encryption; "
+                "give an address with https://, or a tunnel that ends on 127.0.0.1"
+            )
+        return self
 
     @model_validator(mode="after")
     def _complete(self) -> ModelSettings:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from theories.errors import TheoryError
 from theories.evaluate import Evaluated
 from theories.grammar import Composition, Grammar
+from theories.prune import PrunedComposition, Validate, prune
 from theories.search import (
     Map,
     Objective,
@@ -92,6 +93,8 @@ class Proposal:
 
     attempts: tuple[Attempt, ...]
     submitted: tuple[Attempt, ...] = field(default=())
+    unspent: str = ""
+    """Why fewer candidates were tried than were asked for."""
 
 
 class Advocate(Protocol):
@@ -138,12 +141,36 @@ class GrammarAdvocate:
         tree.grow(first, evaluate)
         while len(tree.tried) < brief.n_candidates and (batch := tree.next_batch()):
             tree.grow(batch, evaluate)
-        return Proposal(tuple(ranked(tree.tried.values())), self.submitted(tree.working, brief.n_successors))
+        unspent = tree.unspent if len(tree.tried) < brief.n_candidates else ""
+        return Proposal(tuple(ranked(tree.tried.values())), self.submitted(tree.working, brief.n_successors), unspent)
 
     def submitted(self, working: Sequence[Attempt], n: int) -> tuple[Attempt, ...]:
         """The best by criterion of those with nearly the smallest error."""
         least = min((_error(attempt) for attempt in working), default=0.0)
         return tuple([attempt for attempt in working if _error(attempt) <= self.slack * least][:n])
+
+    def pruned(self, proposal: Proposal, brief: Brief, evaluate: Evaluate, validate: Validate) -> Proposal:
+        """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
+
+        Args:
+            proposal: What `revise` returned.
+            brief: Its first start is the leader.
+            evaluate: As in `revise`.
+            validate: Scores on people that a composition was not fitted to; see `theories.prune`.
+        """
+        cut: dict[object, Trial] = {}
+        for attempt in proposal.submitted:
+            found = prune(self.grammar, attempt.composition, validate, price=self.price)
+            cut.setdefault(found.composition.key, (found.composition, attempt.parent, _told(attempt.change, found)))
+        for start in brief.starts[:1]:
+            found = prune(self.grammar, start.composition, validate, price=self.price)
+            if found.changes:
+                cut.setdefault(found.composition.key, (found.composition, start.digest, _told("", found)))
+        results = evaluate([item[:2] for item in cut.values()]) if cut else []
+        fitted = [self.attempt(*item, result) for item, result in zip(cut.values(), results, strict=True)]
+        tried = {item.composition.key: item for item in (*proposal.attempts, *fitted)}
+        working = [item for item in fitted if item.evaluated is not None]
+        return replace(proposal, attempts=tuple(ranked(tried.values())), submitted=tuple(ranked(working)))
 
     def attempt(
         self, composition: Composition, parent: Digest | None, change: str, result: Evaluated | TheoryError
@@ -181,6 +208,9 @@ class _Tree:
         self.advocate, self.brief, self.rng = advocate, brief, rng
         self.grammar = advocate.grammar
         self.tried: dict[object, Attempt] = {}
+        self.unspent = ""
+        """Why there was no next batch."""
+        self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
         self._surrogate = Surrogate(self.grammar)
         self._map = Map(self.grammar)
         self._edits: dict[object, list[tuple[str, Composition]]] = {}
@@ -201,9 +231,17 @@ class _Tree:
     def next_batch(self) -> list[Trial]:
         """The children to try next; none when nothing works or nothing is left."""
         working = self.working
-        children = self._children(working) if working else []
-        children = [child for child in children if not self._changes(*child) & {*self.brief.warnings}] or children
+        if not working:
+            self.unspent = "nothing that was tried can be fitted"
+            return []
+        children = self._children(working)
+        children = [child for child in children if not self._is_warned_of(*child)] or children
+        most = self._n_with_memory()
+        if most <= 0:
+            children = [child for child in children if not self._map.has_memory(child[0])]
         if not children:
+            why = "nothing is left" if most > 0 else "as many as may were tried with a memory, and nothing else is left"
+            self.unspent = f"{why} within reach of what was tried"
             return []
         compositions = [child for child, _ in children]
         values, weights = _cells(working)
@@ -212,7 +250,9 @@ class _Tree:
             values,
             self._surrogate.encode(compositions),
         )
-        answers = np.array([any(map(self._is_answer, self._changes(*child))) for child in children])
+        answers = np.array(
+            [node is not None and self._answers_diagnosis(child, node.composition) for child, node in children]
+        )
         chances = chances_of_improvement(mean + answers[:, None] * deviation, deviation, values.max(axis=0))
         seen = Counter(self._map.place(attempt.composition) for attempt in working)
         where = [self._map.place(composition) for composition in compositions]
@@ -225,32 +265,31 @@ class _Tree:
             self.advocate.exploration * np.array(unseen),
             self.advocate.openness * uncertainty(chances[:, 0]),
         )
-        order = lazy_greedy(objective, 2 * self.advocate.batch)
-        allowed = self._within_memory([compositions[place] for place in order])
-        return [self._trial(*children[order[place]]) for place in allowed[: self.advocate.batch]]
+        rationed = np.array([self._map.has_memory(composition) for composition in compositions])
+        chosen = lazy_greedy(objective, self.advocate.batch, rationed=rationed, most=most)
+        return [self._trial(*children[place]) for place in chosen]
 
     def fresh(self, n: int) -> list[Composition]:
         """Compositions drawn at random, of which few have a memory."""
-        drawn = [self.grammar.compose(self.rng) for _ in range(4 * n)]
-        return [drawn[place] for place in self._within_memory(drawn, n)[:n]]
+        n_left = self._n_with_memory(n)
+        found: list[Composition] = []
+        for _ in range(4 * n):
+            drawn = self.grammar.compose(self.rng)
+            has_memory = self._map.has_memory(drawn)
+            if len(found) < n and (n_left > 0 or not has_memory):
+                found.append(drawn)
+                n_left -= has_memory
+        return found
 
-    def _within_memory(self, compositions: Sequence[Composition], n: int = 0) -> list[int]:
-        """Those that may be tried next, or among the next ``n``, without too many that have a memory."""
+    def _n_with_memory(self, n: int = 0) -> int:
+        """How many candidates with a memory may still be tried, or be among the next ``n``."""
         tried = [attempt.composition for attempt in self.tried.values()]
         known = tried or [start.composition for start in self.brief.starts]
         if known and all(map(self._map.has_memory, known)):  # where everything is learned
-            return list(range(len(compositions)))
+            return self.brief.n_candidates
         leads = any(self._map.has_memory(item.composition) for item in self.working[:1])
         share = self.advocate.memory_of_leader if leads else self.advocate.memory
-        n_left = 1 + int(share * (len(tried) + n)) - sum(map(self._map.has_memory, tried))
-        allowed = []
-        for place, composition in enumerate(compositions):
-            if self._map.has_memory(composition):
-                n_left -= 1
-                if n_left < 0:
-                    continue
-            allowed.append(place)
-        return allowed
+        return 1 + int(share * (len(tried) + n)) - sum(map(self._map.has_memory, tried))
 
     def _children(self, working: Sequence[Attempt]) -> list[tuple[Composition, Attempt | None]]:
         """Compositions that were not tried yet, each with the node that it is made from, in a random order."""
@@ -284,11 +323,17 @@ class _Tree:
         words = change_in_words(self.grammar, node.composition, child)
         return child, node.parent, words if node.change.startswith("narrow") else f"{node.change}; {words}"
 
-    def _changes(self, child: Composition, node: Attempt | None) -> set[str]:
-        """Changes that make a child, in words; found only where they are asked for."""
-        if node is None or not (self.brief.warnings or self.brief.remedies):
-            return set()
-        return set(change_in_words(self.grammar, node.composition, child).split("; "))
+    def _is_warned_of(self, child: Composition, node: Attempt | None) -> bool:
+        """Whether lessons warn of a change that makes a child."""
+        if node is None or not self.brief.warnings:
+            return False
+        changes = change_in_words(self.grammar, node.composition, child).split("; ")
+        return not set(changes).isdisjoint(self.brief.warnings)
+
+    def _answers_diagnosis(self, child: Composition, node: Composition) -> bool:
+        """Whether a child has a mechanism that the diagnosis proposes and its node has not."""
+        before, after = node.slots, child.slots
+        return any(name in after.get(slot, ()) and name not in before.get(slot, ()) for slot, name in self._wanted)
 
     def _edited(self, composition: Composition) -> list[tuple[str, Composition]]:
         if composition.key not in self._edits:
@@ -300,15 +345,10 @@ class _Tree:
         found = []
         for start in self.brief.starts[:2]:
             for words, composition in self._edited(start.composition):
-                if self._is_answer(words) and words not in self.brief.warnings:
+                if self._answers_diagnosis(composition, start.composition) and words not in self.brief.warnings:
                     change = words if start.change.startswith("narrow") else f"{start.change}; {words}"
                     found.append((composition, start.digest, change))
         return [found[place] for place in self.rng.permutation(len(found))]
-
-    def _is_answer(self, change: str) -> bool:
-        """Whether a change brings in a mechanism that the diagnosis proposes."""
-        wanted = (remedy.split(":", 1) for remedy in self.brief.remedies)
-        return any(change.endswith((f" by {name} in {slot}", f"add {name} to {slot}")) for slot, name in wanted)
 
 
 def _cells(working: Sequence[Attempt]) -> tuple[Array, Array]:
@@ -325,6 +365,12 @@ def _cells(working: Sequence[Attempt]) -> tuple[Array, Array]:
     values = np.concatenate([criterion, error, people], axis=1)
     weights = np.concatenate([WEIGHTS[:2], np.full(people.shape[1], WEIGHTS[2] / people.shape[1])])
     return np.maximum(values, np.quantile(values, WORST, axis=0)), weights
+
+
+def _told(change: str, found: PrunedComposition) -> str:
+    """A change with what was then left out."""
+    before = [] if (change.startswith("narrow") and found.changes) or not change else [change]
+    return "; ".join([*before, *found.changes])
 
 
 def _error(attempt: Attempt) -> float:

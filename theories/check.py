@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,12 @@ from scipy.stats import chi2
 
 import theories.errors
 from experiments.task import Domain, Stimuli
+from theories.account import ClauseWording, ToldClause
 from theories.claim import check_claim
-from theories.errors import TheoryError
+from theories.clause_check import N_PEOPLE, AskedTrials, TriedClause, on_its_side, triable, try_clause, without
+from theories.errors import GrammarError, TheoryError
+from theories.families import FAMILIES
+from theories.grammar import composition_of
 from theories.points import at_fractions, check_points
 from theories.sandbox.client import Sandbox, Session
 from theories.sequence import Simulated, replay, simulate
@@ -34,6 +39,7 @@ DEAD = 1e-9
 """A parameter that changes no probability by more than this does nothing."""
 FALSE_ALARM_RATE = 1e-6
 """How often the test of simulated choices refuses a faultless theory."""
+NO_CLAUSE = ClauseWording("nothing further")
 MOST_CANDIDATES = 200
 N_SEQUENCES = 2
 """People in each set of given answers, for theories that learn."""
@@ -168,17 +174,20 @@ def load_theory(
     probes: Sequence[Stimuli] | None = None,
     *,
     thorough: bool = False,
+    candidates: Stimuli | None = None,
 ) -> Theory:
     """The program as a theory of ``domain``, with what was proved of it.
 
     Args:
         program, domain, sandbox, probes: As in `check_theory`.
         thorough: Whether it must prove everything; else that it answers with probabilities, always the same ones.
+        candidates: Trials of the study's own space, tried as well.
 
     Raises:
         TheoryError: The first check that it fails.
     """
-    report = check_theory(program, domain, sandbox, probes=probes, steps=None if thorough else NEEDED)
+    steps = None if thorough else NEEDED
+    report = check_theory(program, domain, sandbox, probes=probes, candidates=candidates, steps=steps)
     report.raise_for_failure()
     # What was measured in seconds differs from run to run and stays out of records.
     lasting = tuple(f"{item.name}: {item.sentence}" for item in report.checks if item.name not in TIMES)
@@ -606,6 +615,90 @@ def _claim(trial: _Trial) -> list[Check]:
     return found or [Check("claim", True, None, None, "it states no PREDICTIONS that could be tried on its code.")]
 
 
+def _clauses(trial: _Trial) -> list[Check]:
+    """What the account says at the learned numbers, clause by clause, tried on the code.
+
+    Sequences may be too short to show what depends on a long past, so that idle clauses are only noted there.
+    """
+    foreign = _foreign_clauses(trial.theory, trial.domain.name)
+    if foreign:
+        return [Check("clause", False, None, None, foreign, error="ClaimContradictedError")]
+    return [
+        Check("clause", item.held, item.size, None, item.sentence, required=not (item.idle and trial.walks),
+              error="" if item.held else "ClaimContradictedError")
+        for item in _tried_clauses(trial, trial.theory.account().clauses)
+    ]  # fmt: skip
+
+
+def _foreign_clauses(theory: Theory, domain: str) -> str:
+    """What is wrong with the clauses of a theory that says that the grammar composed it; empty if nothing is."""
+    family = FAMILIES.get(domain)
+    if theory.composition is None or family is None:
+        return ""
+    priors = {name: prior.to_literal() for name, prior in theory.priors.items()}
+    try:
+        own = family.grammar.clauses(composition_of(theory.composition, priors), labels=False)
+    except GrammarError as error:
+        return f"COMPOSITION is none of the grammar's: {error} Leave it out of a theory that the grammar did not write."
+    stated = [replace(clause, label="", opposite_label="") for clause in theory.clauses]
+    wrong = next((a.says for a, b in zip_longest(stated, own, fillvalue=NO_CLAUSE) if a != b), None)
+    if wrong is None:
+        return ""
+    return (
+        f"CLAUSES are not those of the mechanisms that COMPOSITION names; the first that differs says {wrong!r}. "
+        "Leave COMPOSITION out of a theory that the grammar did not write."
+    )
+
+
+def _tried_clauses(trial: _Trial, clauses: Sequence[ToldClause]) -> list[TriedClause]:
+    """Clauses tried on the code, which need not be those of the theory's own account."""
+    tried = triable(clauses)
+    if not tried:
+        return []
+    priors = trial.theory.priors
+    people = trial.theory.population(N_PEOPLE)
+    groups = [people, *(without(people, clause, priors) for clause in tried)]
+    points = {name: np.concatenate([group[name] for group in groups]) for name in people}
+    with trial.asking(trial.sheets) as ask:
+        answers = [answer.reshape(len(groups), N_PEOPLE, *answer.shape[1:]) for answer in ask(points)]
+    asked = [_asked(trial, sheet) for sheet in trial.sheets]
+    directed = not any(clause.wording.turns for clause in clauses)
+    found = []
+    for number, clause in enumerate(tried, start=1):
+        side = on_its_side(people, clause)
+        changes = [(answer[0] - answer[number])[side].mean(axis=0) for answer in answers]
+        found.append(try_clause(clause, changes, asked, directed=directed))
+    return found
+
+
+def _asked(trial: _Trial, sheet: _Sheet) -> AskedTrials:
+    """What clauses may speak of, for each row of a sheet."""
+    features = trial.domain.features(sheet.stimuli)
+    if not trial.walks:
+        return AskedTrials(features, np.full(len(sheet.stimuli), -1))
+    before = np.concatenate([np.full((len(sheet.order), 1), -1), sheet.done.response[0, :, :-1]], axis=1)
+    return AskedTrials({name: values[sheet.order].ravel() for name, values in features.items()}, before.ravel())
+
+
+def check_clauses(
+    theory: Theory,
+    domain: Domain,
+    sandbox: Sandbox,
+    *,
+    clauses: Sequence[ToldClause] | None = None,
+    candidates: Stimuli | None = None,
+    seed: int = 0,
+) -> list[TriedClause]:
+    """Try clauses on a theory's code: its own, or those of another account.
+
+    Args:
+        theory, domain, sandbox, candidates, seed: As in `check_theory`.
+        clauses: Instead of the theory's own account at its declared distributions.
+    """
+    trial = _Trial(theory, domain, sandbox, domain.probes, candidates, seed)
+    return _tried_clauses(trial, theory.account().clauses if clauses is None else clauses)
+
+
 _Step = Callable[[_Trial], list[Check]]
 NEEDED: tuple[_Step, ...] = (_same_answers, _order)
 """What a theory must prove to be asked anything; the sandbox refuses answers that are no probabilities."""
@@ -618,6 +711,7 @@ EVERYTHING: tuple[_Step, ...] = (
     _cost,
     _sensitivity,
     _claim,
+    _clauses,
 )
 """What it must prove to enter."""
 

@@ -13,6 +13,7 @@ from experiments.task import Domain, Trials
 from theories.calibrate import calibrate, leave_one_out
 from theories.grammar import Composition, Grammar
 from theories.prior import Prior
+from theories.prune import halves
 from theories.rewrite import with_literal
 from theories.sandbox.client import Sandbox
 from theories.sandbox.lint import parse
@@ -65,15 +66,56 @@ def evaluate(
     Raises:
         TheoryError: The source cannot be run.
     """
-    title = composition_title(grammar, composition)
+    pooled = all(item.pooled for item in trials)
 
     def write(priors: Mapping[str, Prior]) -> TheoryProgram:
         fitted = Composition(composition.slots, {name: prior.to_literal() for name, prior in priors.items()})
-        return TheoryProgram(grammar.write(fitted, title), author, parents)
+        return TheoryProgram(grammar.write(fitted, pooled=pooled), author, parents)
 
-    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots), title), author))
+    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), author))
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
     return _fitted(wide, write, composition, n_mechanisms, trials, domain, sandbox, n_draws, n_iterations)
+
+
+def cross_validate(
+    grammar: Grammar,
+    composition: Composition,
+    trials: Sequence[Trials],
+    domain: Domain,
+    sandbox: Sandbox,
+    *,
+    n_draws: int = 256,
+    n_iterations: int = 6,
+) -> tuple[UnitScores, ...]:
+    """Scores of a composition on people whom it was not fitted to, one per experiment.
+
+    It is fitted to half of the people of every experiment and scored on the others, both ways round. Pooled answers
+    are predicted each trial from the others. With fewer than four people somewhere, all are fitted and scored.
+
+    Raises:
+        TheoryError: The source cannot be run.
+    """
+
+    def fit(chosen: Sequence[Trials]) -> Evaluated:
+        return evaluate(grammar, composition, chosen, domain, sandbox, n_draws=n_draws, n_iterations=n_iterations)
+
+    if any(item.pooled or item.n_participants < 4 for item in trials):
+        return fit(trials).scores
+    split = [halves(item.n_participants) for item in trials]
+    parts: list[list[UnitScores]] = [[] for _ in trials]
+    for side in (0, 1):
+        known = [item.of_people(masks[side]) for item, masks in zip(trials, split, strict=True)]
+        unseen = [item.of_people(masks[1 - side]) for item, masks in zip(trials, split, strict=True)]
+        theory = fit(known).theory
+        draws = min(n_draws, WALKING_DRAWS) if theory.learns else n_draws
+        with View(theory, domain, sandbox, [item.stimuli for item in unseen]) as view:
+            found = view.evidence(theory.population(draws), unseen)
+        for own, item in zip(parts, found, strict=True):
+            own.append(log_predictive(item))
+    return tuple(
+        UnitScores(np.concatenate([half.log_predictive for half in own]), np.concatenate([h.n_choices for h in own]))
+        for own in parts
+    )
 
 
 def evaluate_program(
@@ -153,8 +195,3 @@ def n_statements(source: str) -> int:
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
     )
-
-
-def composition_title(grammar: Grammar, composition: Composition) -> str:
-    """Name of a machine-written theory: its mechanisms in the order of the skeleton."""
-    return " + ".join(item.name for item in grammar.used(composition))

@@ -7,14 +7,16 @@ compositions one change away. The advocate searches this space; a family file de
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pprint import pformat
 from textwrap import dedent, fill, indent
 from typing import Any
 
 import numpy as np
 
+from theories.account import ClauseWording, account_of
 from theories.errors import GrammarError
+from theories.prior import parse_prior
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Mechanism:
     breaks: tuple[str, ...] = ()
     """Predictions of others that it destroys: what is varied ("rating"), one property in that ("ignores rating"), or a
     property of single trials ("deterministic")."""
+    words: tuple[Mapping[str, Any], ...] = ()
+    """How it is told at learned numbers, entries of `ClauseWording`; by ``claim`` where there are none."""
     is_null: bool = False
     """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
     that predict the same, the one with more of these is preferred."""
@@ -93,6 +97,10 @@ class Grammar:
     """Module-level code placed before ``choose``."""
     before_learn: str = ""
     """Statements that unpack ``trials``, ``response`` and ``feedback`` before what mechanisms learn."""
+    heads: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Names of forms: the first of which a composition has all ``slot`` or ``slot:mechanism``."""
+    sentences: Mapping[str, int] = field(default_factory=dict)
+    """Sentence of the claim in which each slot is told, where it is not the first."""
     predictions: tuple[Mapping[str, Any], ...] = ()
     """What every composition predicts that has no mechanism that breaks it, in the form of ``PREDICTIONS``."""
 
@@ -138,12 +146,41 @@ class Grammar:
                 found.append(dict(prediction))
         return found
 
-    def write(self, composition: Composition, name: str) -> str:
-        """Source of the theory: docstring with the claim, declarations, and ``choose``."""
+    def head(self, composition: Composition) -> str:
+        """Short name of a form from the grammar's table; its mechanisms where there is no table."""
         used = self.used(composition)
-        clauses = [item.claim for item in used if item.claim]
-        claim = "people " + "; ".join(clauses) + "."
-        docstring = fill(f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+        there = {item.slot for item in used} | {f"{item.slot}:{item.name}" for item in used}
+        names = (name for needed, name in self.heads if there.issuperset(needed))
+        return next(names, " + ".join(item.name for item in used))
+
+    def clauses(self, composition: Composition, *, labels: bool = True) -> list[ClauseWording]:
+        """How the composition is told, mechanism by mechanism; without labels for what has a name of its own."""
+        parameters = self.parameters(composition)
+        found = []
+        for item in self.used(composition):
+            for words in item.words or ({"says": item.claim},):
+                entry = {"sentence": self.sentences.get(item.slot, 1)} | dict(words)
+                if entry.get("times") not in parameters:
+                    entry.pop("times", None)
+                if not labels:
+                    entry |= {"label": "", "opposite_label": ""}
+                found.append(ClauseWording(**entry))
+        return [item for item in found if item.says]
+
+    def write(self, composition: Composition, name: str = "", *, pooled: bool = False) -> str:
+        """Source of the theory: docstring, declarations, what it says at which numbers, and ``choose``.
+
+        Args:
+            composition: Form, and priors where some were learned.
+            name: Of a published theory; the table's name of the form when empty.
+            pooled: Whether the priors were learned from people who could not be told apart.
+        """
+        used = self.used(composition)
+        clauses = self.clauses(composition, labels=not name)
+        priors = {key: parse_prior(key, value) for key, value in self.parameters(composition).items()}
+        head = name or self.head(composition)
+        claim = account_of(head, clauses, priors, pooled=pooled).claim
+        docstring = fill(f"{head}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
         # In the grammar's order, so that one structure is one source whatever the order of the edits that led to it.
         slots = {item.slot: [other.name for other in used if other.slot == item.slot] for item in used}
         predictions = self.predictions_of(composition)
@@ -153,6 +190,8 @@ class Grammar:
             f'"""{docstring}\n"""\n\n'
             f"PARAMETERS = {pformat(self.parameters(composition), width=110, sort_dicts=False)}\n"
             f"COMPOSITION = {pformat(slots, width=110, sort_dicts=False)}\n"
+            f"CLAUSES = {pformat([item.to_literal() for item in clauses], width=110, sort_dicts=False)}\n"
+            + ("POOLED = True\n" if pooled else "")
             + (f"PREDICTIONS = {pformat(predictions, width=110, sort_dicts=False)}\n" if predictions else "")
             + "\n\n"
             + (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
@@ -214,6 +253,20 @@ def _joined(*parts: str) -> str:
     """Statements one after another, as the body of a function."""
     written = [dedent(part).strip("\n") for part in parts]
     return indent("\n".join(part for part in written if part), "    ") + "\n"
+
+
+def worded(
+    mechanisms: Sequence[Mechanism], words: Mapping[str, tuple[Mapping[str, Any], ...]]
+) -> tuple[Mechanism, ...]:
+    """Mechanisms with their entries of a table of words, which is by ``slot:mechanism``.
+
+    Raises:
+        GrammarError: The table has words for a mechanism that is not there.
+    """
+    names = {f"{item.slot}:{item.name}" for item in mechanisms}
+    if unknown := set(words) - names:
+        raise GrammarError(f"there are words for mechanisms that do not exist: {', '.join(sorted(unknown))}.")
+    return tuple(replace(item, words=words.get(f"{item.slot}:{item.name}", ())) for item in mechanisms)
 
 
 def composition_of(literal: Mapping[str, Sequence[str]], priors: Mapping[str, Mapping[str, Any]]) -> Composition:

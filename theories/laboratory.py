@@ -24,7 +24,7 @@ from theories.check import load_theory
 from theories.claim import ClaimReport, Prediction, check_claim
 from theories.distance import Duplicate, find_duplicate
 from theories.errors import TheoryError
-from theories.evaluate import Evaluated, evaluate, evaluate_program
+from theories.evaluate import Evaluated, cross_validate, evaluate, evaluate_program
 from theories.grammar import Composition, Grammar
 from theories.sandbox.client import Limits, Sandbox
 from theories.score import Evidence, UnitScores, log_predictive
@@ -81,13 +81,19 @@ class Laboratory:
         """Protection in which theories run here."""
         return self._pool.submit(lambda: self._sandbox().level.layers).result()
 
-    def check(self, program: TheoryProgram) -> Theory:
+    def check(self, program: TheoryProgram, candidates: Stimuli | None = None) -> Theory:
         """The program as a theory that has passed everything in `check_theory`, with what was proved.
+
+        Args:
+            program: The text.
+            candidates: Trials of the study's own, tried beside the domain's probes.
 
         Raises:
             TheoryError: The first check that it fails.
         """
-        return self._pool.submit(lambda: load_theory(program, self.domain, self._sandbox(), thorough=True)).result()
+        return self._pool.submit(
+            lambda: load_theory(program, self.domain, self._sandbox(), thorough=True, candidates=candidates)
+        ).result()
 
     def check_claim(self, theory: Theory, predictions: Sequence[Prediction]) -> ClaimReport:
         """Try predictions on a theory's code; see `theories.claim.check_claim`."""
@@ -307,6 +313,19 @@ class Laboratory:
                 return error
 
         return self._map(one, items)
+
+    def cross_validate(
+        self, grammar: Grammar, compositions: Sequence[Composition], trials: Sequence[Trials], *, n_draws: int = 256
+    ) -> list[tuple[UnitScores, ...] | TheoryError]:
+        """Scores of compositions on people whom they were not fitted to; a theory that fails yields its error."""
+
+        def one(composition: Composition) -> tuple[UnitScores, ...] | TheoryError:
+            try:
+                return cross_validate(grammar, composition, trials, self.domain, self._sandbox(), n_draws=n_draws)
+            except TheoryError as error:
+                return error
+
+        return self._map(one, compositions)
 
     def evaluate_program(
         self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256

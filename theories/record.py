@@ -194,6 +194,8 @@ class SearchFinished(Record):
     """Artifact with every composition tried and its score, or its error."""
     n_attempts: int
     submissions: tuple[Submitted, ...]
+    unspent: str = ""
+    """Why fewer compositions were tried than the study asks for."""
 
 
 class Submitted(Record):

@@ -98,8 +98,11 @@ class Covered:
     entropy: float
 
 
-def lazy_greedy(objective: Objective, n: int) -> list[int]:
+def lazy_greedy(objective: Objective, n: int, *, rationed: NDArray[np.bool_] | None = None, most: int = 0) -> list[int]:
     """``n`` candidates, each the one that adds most to those before: at least 1 - 1/e of the best set's value.
+
+    Of the ``rationed`` candidates, ``(n_candidates,)``, at most ``most`` are chosen: then it is at least half of the
+    best such set's (Fisher, Nemhauser & Wolsey, 1978, Mathematical Programming Study 8, 73-87).
 
     A gain that was computed for a smaller set bounds the present one, so that most are never computed again. Of equal
     gains the first candidate's counts.
@@ -114,7 +117,11 @@ def lazy_greedy(objective: Objective, n: int) -> list[int]:
     covered = Covered(objective.weights, frozenset(), 0.0)
     while queue and len(chosen) < n:
         _, place, known = heapq.heappop(queue)
+        is_rationed = rationed is not None and bool(rationed[place])
+        if is_rationed and most <= 0:
+            continue
         if known == len(chosen):
+            most -= is_rationed
             chosen.append(place)
             covered = objective.add(covered, place)
         else:

@@ -30,6 +30,9 @@ A theory of people who learn, or who depend on what they did before, carries a *
 
 ``trials`` then holds what each person sees now, first axis ``n_sequences``; ``response`` is 1 at the option chosen,
 ``(n_draws or 1, n_sequences, n_options)``; each array of ``feedback`` is ``(n_draws or 1, n_sequences)``.
+
+What a theory says may depend on its numbers. A source that lists ``CLAUSES`` is named and told by these at the
+distributions of its parameters, whatever its docstring says; see `theories.account`.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theories.account import ClauseWording, TheoryAccount, account_of, read_clauses
 from theories.errors import TheorySourceError
 from theories.prior import Prior, draw_population, parse_prior
 from theories.sandbox.lint import parse
@@ -83,6 +87,12 @@ class Theory:
     """False when the theory only runs one draw at a time."""
     checks: tuple[str, ...] = field(default=(), compare=False)
     """What `load_theory` proved, a sentence each."""
+    head: str = ""
+    """Name of the form, to which `account_of` adds what the numbers make of it."""
+    clauses: tuple[ClauseWording, ...] = ()
+    """What it says at which numbers; none where the docstring's claim is all there is."""
+    pooled: bool = False
+    """Whether its ranges were learned from people who could not be told apart."""
 
     @property
     def digest(self) -> Digest:
@@ -93,6 +103,12 @@ class Theory:
     def short(self) -> str:
         """Name and the beginning of the digest, to tell namesakes apart."""
         return f"{self.name} ({self.digest[:6]})"
+
+    def account(self, priors: Mapping[str, Prior] | None = None) -> TheoryAccount:
+        """What it says, at its declared distributions or at those of a newer fit."""
+        if not self.clauses:
+            return TheoryAccount(self.name, self.claim, ())
+        return account_of(self.head, self.clauses, priors or self.priors, pooled=self.pooled)
 
     def population(self, n_draws: int, *, lapse: bool = True) -> dict[str, Array]:
         """``n_draws`` people from the declared priors, the same for every caller.
@@ -131,7 +147,7 @@ def read_program(program: TheoryProgram) -> Theory:
             functions.add(node.name)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             target = node.targets[0].id
-            if target in ("PARAMETERS", "COMPOSITION"):
+            if target in ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED"):
                 try:
                     literals[target] = ast.literal_eval(node.value)
                 except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -154,8 +170,13 @@ def read_program(program: TheoryProgram) -> Theory:
             "that the grammar did not write."
         )
     priors = {str(key): parse_prior(str(key), value) for key, value in literals["PARAMETERS"].items()}
-    title, words = (" ".join(text.split()) for text in (name, claim))
-    return Theory(program, title, words, priors, composition, learns="learn" in functions)
+    head, words = (" ".join(text.split()) for text in (name, claim))
+    clauses, pooled = read_clauses(literals.get("CLAUSES", ()), priors), bool(literals.get("POOLED"))
+    told = account_of(head, clauses, priors, pooled=pooled) if clauses else TheoryAccount(head, words, ())
+    learns = "learn" in functions
+    return Theory(
+        program, told.name, told.claim, priors, composition, learns, head=head, clauses=clauses, pooled=pooled
+    )
 
 
 def _is_composition(value: Any) -> bool:

@@ -212,7 +212,7 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
         if not path.parent.is_dir():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
             _sync(path.parent.parent)
-        with open(temporary, "xb", opener=_for_owner if private else None) as file:
+        with open(temporary, "xb", opener=for_owner if private else None) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -227,7 +227,8 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
         raise ArtifactError(problem) from error
 
 
-def _for_owner(path: str, flags: int) -> int:
+def for_owner(path: str, flags: int) -> int:
+    """Open a file that is made, where there is none, for its owner alone: an `opener` of `open`."""
     return os.open(path, flags, 0o600)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from traces.anchor import anchor_problem
 from traces.artifact import ArtifactStore
 from traces.digest import Digest
 from traces.errors import ArtifactError, JournalError, RecordError
@@ -153,12 +154,13 @@ def _verify(
         first = next(iter(store.rows()), None)
         identity = start_of(stored_meta) if first is None else first.hash
         heads = defaultdict[int, set[Digest]](set)
-        timed = list[tuple[int, float]]()
+        timed, named = list[tuple[int, float]](), list[tuple[int, Digest, str]]()
         for kept in _heads(folder, identity, key, findings):
             assert kept.head is not None
             heads[kept.head.seq].add(kept.head.hash)
             if kept.signed_by and (signed := seconds_of(kept.time_utc)) is not None:
                 timed.append((kept.head.seq, signed))
+                named.append((kept.head.seq, kept.head.hash, kept.time_utc))
         _verify_head(heads, 0, start_of(stored_meta), findings)
         audit = _Audit(types, roots, whole, artifacts.has, findings)
         last, times = 0, list[float | None]()
@@ -178,7 +180,7 @@ def _verify(
             )
             findings.add("heads", f"{NO_HEAD}{findings.orphans}.{old}")
         findings.n_timed = len(timed)
-        if problem := time_problem(times, timed):
+        if problem := time_problem(times, timed) or anchor_problem(identity, named):
             findings.add("times", problem)
         for seq in sorted(seq for seq in heads if seq > last):
             findings.add("heads", f"the head of event {seq} was written down, but the journal ends at event {last}: "

@@ -63,7 +63,10 @@ def good(body: Mapping[str, Any], rng: np.random.Generator) -> str:
     if "You are the arbiter" in text:
         (mark,) = re.findall(r"from case file (#[0-9a-f]+)", text)
         (behind,) = re.findall(r"behind_nats_per_choice: (\S+)", text)
-        said = [{"text": f"The theory is behind by {behind} nats per choice.", "cites": [mark]}]
+        loser, leader = (re.findall(rf"^{name}: (.*)$", text, re.MULTILINE)[0] for name in ("loser", "leader"))
+        claim = {"quantity": "score", "of": loser, "against": leader, "experiment": "", "trial": 0, "option": "",
+                 "direction": "below", "value": behind, "unit": "nats per choice"}  # fmt: skip
+        said = [{"text": "The theory is behind.", "cites": [mark], "claims": [claim]}]
         return json.dumps({"statements": said, "hypothesis": "People look at odd sums.", "change": "Look at sums."})
     rung = max(map(int, re.findall(r"source of the leader: Odd totals (\d+)", text)), default=0)
     ahead = [place for place, name in enumerate(USED_LENSES, 1) if LENSES[name].task in text]

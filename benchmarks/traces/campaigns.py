@@ -12,8 +12,10 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,8 @@ from participating import higher_sum  # noqa: E402
 from starlette.testclient import TestClient  # noqa: E402
 
 import traces.inbox  # noqa: E402
-from experiments.participants.web.app import create_app  # noqa: E402
-from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE  # noqa: E402
+from experiments.participants.web.app import create_app, make_token  # noqa: E402
+from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store  # noqa: E402
 from experiments.participants.web.texts import texts_for  # noqa: E402
 from experiments.record import AnswersArrived, Recruited, TrialsCollected  # noqa: E402
 from flows.collect import Waiting  # noqa: E402
@@ -73,7 +75,7 @@ STUDIES: dict[str, dict[str, Any]] = {
     },
     "web": {
         "participants": {"source": "web"},
-        "page": {"checks": 1},
+        "page": {"access": "open", "checks": 1, "hourly_from_address": 0},
         "design": {**SMALL["design"], "participants": 4},
         "exclusions": {"median_time_below_ms": 450.0, "replacements": 2},
         **ONE_CYCLE,
@@ -188,13 +190,23 @@ def begin_or_go_on(kind: str, folder: Path) -> int:
     return WAITING if isinstance(found, Waiting) else CONCLUDED
 
 
+def seconds_by_answers(collection: Path) -> float:
+    """A clock that goes on by a second with every answer, so that a run cut short has the times of one that was not."""
+    with closing(sqlite3.connect(collection)) as sql:
+        known = sql.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'answer'").fetchone()[0]
+        return 1.7e9 + (sql.execute("SELECT count(*) FROM answer").fetchone()[0] if known else 0)
+
+
 def answer_the_page(folder: Path) -> None:
     """Everybody comes to the page in turn and does what is left to do; one of them answers without reading."""
     make_repeatable()
     right = [item["right"] for item in texts_for("multiattribute")["en"]["domains"]["multiattribute"]["questions"]]
-    with TestClient(create_app(folder, requests_per_second=1e9, sweep_seconds=1e6)) as server:
+    store = Store(folder, clock=partial(seconds_by_answers, folder / COLLECTION_FILE))
+    app = create_app(folder, store=store, requests_per_second=1e9, sweep_seconds=1e6)
+    with TestClient(app, base_url="http://127.0.0.1") as server:
         for token in PEOPLE:
-            server.cookies.set("lakatos", token, path="/study/")
+            sealed = make_token(app.state.store.key, bytes.fromhex(digest_of(token)[:32]))
+            server.cookies.set("lakatos", sealed, path="/study/")
 
             def ask(path: str, body: Mapping[str, Any]) -> Any:
                 return server.post(f"/study/api/{path}", json=body).raise_for_status().json()

@@ -15,6 +15,8 @@ from traces.digest import canonical_json
 Status = Literal["completed", "partial", "stopped", "returned", "timed_out", "screened_out"]
 """``partial``: no answer came any more. ``stopped``: the person stopped and let the answers be used. ``returned``: the
 person stopped and took the answers back."""
+LOOK_AHEAD: Final = 4
+"""Steps that a page holds beyond the one shown, so that a lost connection is not felt at once."""
 LANGUAGE_MODEL: Final = "language_model"
 """Who collected, where a language model answered in place of people."""
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -49,12 +51,15 @@ class PersonAnswers:
     """Of the page, for example ``en``."""
     source: str
     """Who collected: ``web``, ``prolific``, ``file``, ``language_model``, ..."""
+    server_time_ms: tuple[float, ...] = ()
+    """For each response, by the server's clock: the time from the arrival of the response before it (for the first one,
+    from the beginning of the task) to its own; empty where no server saw them arrive."""
 
     def __post_init__(self) -> None:
         n_answers = len(self.trial)
         columns = {"response": self.response, **{f"feedback {name!r}": row for name, row in self.feedback.items()}}
-        if self.response_time_ms:
-            columns["response_time_ms"] = self.response_time_ms
+        times = {"response_time_ms": self.response_time_ms, "server_time_ms": self.server_time_ms}
+        columns |= {name: column for name, column in times.items() if column}
         for name, column in columns.items():
             if len(column) != n_answers:
                 self._refuse(f"has {n_answers} trials and {len(column)} entries of {name}; give one for each trial")
@@ -64,7 +69,7 @@ class PersonAnswers:
             self._refuse(f"has the status {self.status!r}; give one of {', '.join(STATUSES)}")
         if any(row < 0 for row in (*self.trial, *self.response)) or self.comprehension_attempts < 0:
             self._refuse("holds a negative trial, response or number of attempts; count from 0")
-        if any(not math.isfinite(value) or value < 0 for value in self.response_time_ms):
+        if any(not math.isfinite(value) or value < 0 for value in (*self.response_time_ms, *self.server_time_ms)):
             self._refuse("holds a response time that is negative or no number; give milliseconds, or no times at all")
         if any(not math.isfinite(value) for column in self.feedback.values() for value in column):
             self._refuse("holds feedback that is no finite number; give what followed each answer")
@@ -75,6 +80,8 @@ class PersonAnswers:
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for the inbox and for artifacts."""
         value = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not self.server_time_ms:
+            del value["server_time_ms"]
         lists = {name: list(column) for name, column in value.items() if isinstance(column, tuple)}
         return value | lists | {"feedback": {name: list(column) for name, column in sorted(self.feedback.items())}}
 
@@ -89,7 +96,7 @@ class PersonAnswers:
         if not isinstance(value, Mapping):
             raise TrialsError(f"a person's answers are a JSON object, not {type(value).__name__}.")
         problems = [
-            *(f"lacks {name!r}" for name in sorted(names - set(value))),
+            *(f"lacks {name!r}" for name in sorted(names - {"server_time_ms"} - set(value))),
             *(f"has an unknown key {name!r}" for name in sorted(set(map(str, value)) - names)),
         ]
         if problems:
@@ -102,6 +109,7 @@ class PersonAnswers:
             trial=_column("trial", value["trial"], int),
             response=_column("response", value["response"], int),
             response_time_ms=_column("response_time_ms", value["response_time_ms"], float),
+            server_time_ms=_column("server_time_ms", value.get("server_time_ms", ()), float),
             feedback={
                 str(name): _column(f"feedback {name!r}", column, float) for name, column in value["feedback"].items()
             },

@@ -8,7 +8,6 @@ but the observatory's own, and everything that runs say is escaped.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import logging
 import secrets
 import shlex
@@ -26,6 +25,7 @@ from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment
 from starlette.exceptions import HTTPException
 
+from experiments.participants.web.door import Receive, Scope, Send, headers_of, is_named
 from flows.errors import FlowError
 from flows.report import fixed, interval, percent_more, plural, signed
 from flows.templating import page_environment
@@ -57,10 +57,6 @@ HEADERS: Final = {
 }
 """On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
 
 @dataclass(frozen=True)
 class Access:
@@ -77,21 +73,6 @@ class Access:
         if self.token and len(self.token) < LEAST_TOKEN:
             raise FlowError(f"the token has {len(self.token)} characters; give one of {LEAST_TOKEN} or more.")
 
-    def named(self, host: str) -> bool:
-        """Whether the server may be asked by this name (a `Host` header).
-
-        A page elsewhere that gives its own name this machine's address is asked for by that name, so that numbers and
-        names that were declared are all that is answered.
-        """
-        name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.split(":", 1)[0]
-        if name.lower() == "localhost" or name.lower() in self.names:
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
-
     def knows(self, headers: dict[str, str], cookie: str) -> bool:
         """Whether a request may read; compared in constant time."""
         if not self.token:
@@ -103,16 +84,6 @@ class Access:
 
 def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address to listen on is reached from this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def create_app(place: Path, access: Access | None = None) -> FastAPI:
@@ -380,7 +351,7 @@ class _Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = headers_of(scope)
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -396,7 +367,7 @@ class _Guard:
         await (refused or self.app)(scope, receive, sending)
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> Response | None:
-        if not self.access.named(headers.get("host", "")):
+        if not is_named(headers.get("host", ""), self.access.names):
             return PlainTextResponse("This server is not asked by that name; see --name of `lakatos view`.\n", 421)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("The observatory only reads.\n", 405)

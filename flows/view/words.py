@@ -133,7 +133,8 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
         case "diagnosis":
             return f"{tag('loser')} against {tag('leader')}: {body['location']}"
         case "search_finished":
-            return f"{body['n_attempts']} compositions tried, {len(body['submissions'])} submitted"
+            why = f" ({body['unspent']})" if body.get("unspent") else ""
+            return f"{body['n_attempts']} compositions tried{why}, {len(body['submissions'])} submitted"
         case "verdict":
             return f"{tag('candidate')} over {tag('incumbent')} with probability {body['probability']:.2f}"
         case "verdict_resolved":

@@ -35,14 +35,13 @@ from language_models.errors import (
     SlowServerError,
     UnreachableError,
 )
-from language_models.settings import ModelSettings
+from language_models.settings import LOCAL, ModelSettings
 
 if TYPE_CHECKING:
     import openai
 
 LEAST_LOG_PROBABILITY: Final = -9999.0
 """What servers write for log 0, and what an infinity is read as: records hold none."""
-_LOCAL: Final = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 _SHOWN: Final = 400
 
 
@@ -121,7 +120,7 @@ class OpenAIModel:
         loop = asyncio.get_running_loop()
         if (client := self._clients.get(loop)) is None:
             address = urlsplit(self.settings.base_url)
-            local = address.hostname in _LOCAL
+            local = address.hostname in LOCAL
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=self.settings.most_in_flight)
             # This machine's own servers want no proxy, and without TLS no certificates, which take long to load.
             http = openai.DefaultAsyncHttpxClient(

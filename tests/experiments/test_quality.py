@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from experiments.participants.answers import PersonAnswers
@@ -9,9 +10,11 @@ from experiments.quality import (
     Duplicate,
     FailedChecks,
     FastAnswers,
+    ImpossibleTimes,
     Incomplete,
     OneKey,
     TooFast,
+    are_impossible,
     exclude,
 )
 
@@ -49,6 +52,13 @@ def test_nobody_is_excluded_for_usual_answers():
     ("changes", "rule", "value"),
     [
         ({"response_time_ms": (100.0, 250.0, 290.0, 2000.0)}, TooFast(300), 270.0),
+        ({"response_time_ms": (900.0,) * 4, "server_time_ms": (800.0, 1.0, 1.0, 2.0)}, TooFast(300), 201.0),
+        ({"response_time_ms": (5000.0,) * 4, "server_time_ms": (6.0,) * 4}, ImpossibleTimes(0.1), 1.0),
+        (
+            {"response_time_ms": (900.0,) * 4, "server_time_ms": (950.0, 950.0, 500.0, 950.0)},
+            ImpossibleTimes(0.1),
+            0.25,
+        ),
         ({"response_time_ms": (100.0, 150.0, 900.0, 900.0)}, FastAnswers(200, 0.4), 0.5),
         ({"response": (1, 1, 1, 1)}, OneKey(0.9), 1.0),
         ({"response": (0, 1, 0, 1)}, Alternation(0.9), 1.0),
@@ -71,6 +81,8 @@ def test_each_rule_gives_the_number_that_decided(changes, rule, value):
         ({"response_time_ms": (300.0, 300.0, 300.0, 300.0)}, TooFast(300)),
         ({"response_time_ms": (100.0, 900.0, 900.0, 900.0)}, FastAnswers(200, 0.25)),
         ({"response_time_ms": ()}, TooFast(300)),
+        ({"response_time_ms": (900.0,) * 4, "server_time_ms": (4000.0, 0.0, 0.0, 0.0)}, ImpossibleTimes(0.1)),
+        ({"response_time_ms": (900.0,) * 4}, ImpossibleTimes(0.1)),
         ({"response_time_ms": ()}, FastAnswers(200, 0.0)),
         ({"response": (1, 1, 1, 0)}, OneKey(0.75)),
         ({"checks": (False,)}, FailedChecks(1)),
@@ -109,7 +121,11 @@ def test_every_broken_rule_is_told():
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (TooFast(300), "People whose median response time is below 300 ms are excluded."),
+        (
+            TooFast(300),
+            "People whose median response time is below 300 ms are excluded, and people whose mean time between "
+            "answers, by the server's clock, is below 300 ms.",
+        ),
         (FastAnswers(200, 0.1), "People with more than 10% of their answers faster than 200 ms are excluded."),
         (OneKey(0.95), "People who chose the same side in more than 95% of their answers are excluded."),
         (FailedChecks(1), "People who failed more than 1 attention check are excluded."),
@@ -118,3 +134,21 @@ def test_every_broken_rule_is_told():
 )
 def test_words_hold_the_limit(rule, words):
     assert rule.words == words
+
+
+def test_nobody_whose_connection_was_lost_is_accused_and_no_waiting_program_gets_away():
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        claimed = rng.lognormal(7, 0.8, size=40)
+        finished = np.cumsum(claimed + rng.exponential(50, size=40))
+        arrived = finished.copy()
+        # No connection for a while: what was answered meanwhile arrives together, and no more than the page holds.
+        first = int(rng.integers(0, 34))
+        arrived[first : first + 5] = finished[first + 4]
+        times = np.diff(arrived, prepend=0.0)
+        assert not any(are_impossible(claimed.tolist(), times.tolist()))
+    # A program that waits five minutes and then claims five seconds for each of 42 answers sent within a second.
+    lies = are_impossible([5000.0] * 42, [300_000.0, *[6.0] * 41])
+    assert sum(lies) > 35
+    # One that answers every second and claims five.
+    assert sum(are_impossible([5000.0] * 42, [1000.0] * 42)) > 35

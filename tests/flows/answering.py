@@ -57,14 +57,40 @@ def good(body: Mapping[str, Any], rng: np.random.Generator) -> str:
     return json.dumps(_GOOD[task_of(body)](body))
 
 
+def claim(
+    quantity: str,
+    of: str,
+    against: str,
+    experiment: str,
+    *,
+    value: str,
+    unit: str,
+    trial: int = 0,
+    option: str = "",
+    direction: str = "is",
+) -> dict[str, Any]:
+    """A typed claim as a model writes it."""
+    return {"quantity": quantity, "of": of, "against": against, "experiment": experiment, "trial": trial,
+            "option": option, "direction": direction, "value": value, "unit": unit}  # fmt: skip
+
+
 def _arbiter(body: Mapping[str, Any]) -> dict[str, Any]:
     text = said(body)
     (mark,) = re.findall(r"from case file (#[0-9a-f]+)", text)
     (behind,) = re.findall(r"behind_nats_per_choice: (\S+)", text)
+    loser, leader = (re.findall(rf"^{name}: (.*)$", text, re.MULTILINE)[0] for name in ("loser", "leader"))
     return {
         "statements": [
-            {"text": f"The theory is behind by {behind} nats per choice.", "cites": [mark]},
-            {"text": "People err in 0.777 of their answers.", "cites": [mark]},
+            {
+                "text": f"The theory is behind by {behind} nats per choice.",
+                "cites": [mark],
+                "claims": [claim("score", loser, leader, "", direction="below", value=behind, unit="nats per choice")],
+            },
+            {
+                "text": "People err in 0.777 of their answers.",
+                "cites": [mark],
+                "claims": [claim("share", "people", "", "1.1", trial=1, option="second", value="0.777", unit="share")],
+            },
             {"text": "Many people agree.", "cites": ["#00000000"]},
         ],
         "hypothesis": "People look at whether a sum is odd.",
@@ -73,11 +99,14 @@ def _arbiter(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steelman(body: Mapping[str, Any]) -> dict[str, Any]:
-    mark, error = re.findall(
-        r"on experiment \S+ (#[0-9a-f]+)>\n(?:.*\n)squared_error_of_proportions: (\S+)", said(body)
+    mark, theory, experiment, error = re.findall(
+        r"from experiment .* (#[0-9a-f]+)>\n"
+        r"theory: (.*)\nexperiment: (.*)\n.*\nsquared_error_of_proportions: (\S+)",
+        said(body),
     )[0]
+    claims = [claim("squared_error", theory, "", experiment, value=error, unit="none")]
     return {
-        "case": [{"text": f"Its error on proportions is {error}.", "cites": [mark]}],
+        "case": [{"text": f"Its error on proportions is {error}.", "cites": [mark], "claims": claims}],
         "repair": "Give it a share of random answers.",
     }
 

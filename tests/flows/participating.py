@@ -29,7 +29,7 @@ def answered(body: Mapping[str, Any], choose: Any) -> str:
     page, schema = page_of(body), body["response_format"]["json_schema"]["schema"]["properties"]
     if "answer_1" in schema:
         return json.dumps(right_answers(page))
-    if found := re.search(r"Please choose: (.+)\.", page):
+    if found := re.search(r"lease choose: (.+)\.", page):
         return json.dumps({"choice": found[1]})
     return json.dumps({"choice": choose(page)})
 

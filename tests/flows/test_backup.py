@@ -172,6 +172,29 @@ def test_a_backup_that_is_cut_off_changed_or_escapes_its_folder_restores_nothing
                 new.addfile(entry, io.BytesIO(text))
         return tmp_path / name
 
+    def says(manifest: object) -> Path:
+        return rewritten("told.tar.gz", {"manifest.json": json.dumps(manifest).encode()})
+
+    with tarfile.open(whole) as archive:
+        member = archive.extractfile("manifest.json")
+        assert member is not None
+        told = json.loads(member.read())
+    one = {"sha256": "0" * 64, "size": 1}
+    malformed: list[object] = [
+        [], {}, "x", told | {"files": []}, told | {"files": {"a": {}}}, told | {"files": {"../a": one}},
+        told | {"files": {"/etc/a": one}}, told | {"format": "1"}, told | {"runs": 3},
+        told | {"files": {"a": {"sha256": 7, "size": 1}}}, told | {"files": {"people/journal.url": one}},
+    ]  # fmt: skip
+    for manifest in malformed:
+        with pytest.raises(FlowError, match="its manifest is malformed"):
+            restore(says(manifest), tmp_path / "new" / "folder")
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(FlowError, match="is a link to another place"):
+        restore(whole, tmp_path / "link")
+    assert not list((tmp_path / "target").iterdir())
+
     changed = rewritten("changed.tar.gz", {"runs/people/heads.jsonl": b"{}\n"})
     with pytest.raises(FlowError, match=r"heads\.jsonl is missing or not what was saved"):
         restore(changed, tmp_path / "back")

@@ -341,3 +341,11 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
     assert ceiling is not None
     assert leader.skill == pytest.approx((record.declared.scores.mean - chance) / (ceiling - chance))
     assert audit(tmp_path / "offers").passed
+
+
+def test_a_theory_of_one_s_own_that_is_refused_stops_the_run(tmp_path: Path) -> None:
+    wrong = CONTRARY.replace('trials["ratings"][:, 0]', 'trials["amounts"][:, 0]')
+    study = small_study(theories__programs=[wrong])
+    with pytest.raises(StudyError, match=r"your theory 'Contrary' was refused: .*amounts") as refused:
+        run_study(study, tmp_path / "stopped", n_workers=1)
+    assert refused.value.exit_code == 2

@@ -241,6 +241,17 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
     findings(copy)
 
 
+def test_going_on_with_too_few_people_is_refused_and_ends_nothing(asked: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "one"))
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(1))))
+    with pytest.raises(FlowError, match=r"the answers of 1 people .* nothing was ended"):
+        resume_run(folder, n_workers=1, enough=True)
+    _, trace = read_state(folder)
+    with trace:
+        assert not list(trace.records(CollectionClosed))
+    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+
+
 def test_fewer_people_are_enough_where_the_researcher_says_so(asked: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(asked, tmp_path / "fewer"))
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(6))))
@@ -398,7 +409,13 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(as
 
 def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_withdraw(tmp_path: Path) -> None:
     folder = tmp_path / "page"
-    page = {"checks": 1, "contact": "A. Researcher", "consent_version": "3 of May", "idle_minutes": 30.0}
+    page = {
+        "access": "open",
+        "checks": 1,
+        "contact": "A. Researcher",
+        "consent_version": "3 of May",
+        "idle_minutes": 30.0,
+    }
     study = small_study(**{**ELSEWHERE, "participants": {"source": "web"}, "design__participants": 4, "page": page})
     waiting = run_study(study, folder, n_workers=1)
     assert isinstance(waiting, Waiting)
@@ -659,8 +676,9 @@ def test_replacement_ends_at_its_number_and_nobody_is_replaced_without_one(tmp_p
 
 
 def take_part(folder: Path, names: Sequence[str], response_time_ms: float = 800.0, *, until: int = 1000) -> None:
-    """People on the page who come with identifiers of Prolific."""
-    store = Store(folder)
+    """People on the page who come with identifiers of Prolific, and take as long as they say."""
+    now = [time.time()]
+    store = Store(folder, clock=lambda: now[0])
     experiment = store.find("1.1")
     assert experiment is not None
     try:
@@ -670,6 +688,7 @@ def take_part(folder: Path, names: Sequence[str], response_time_ms: float = 800.
             session = store.join(name, consent=agreed, language="en", identifiers=who)
             session = store.comprehension(session, 0, passed=True)
             for place, step in list(enumerate(plan_of(session.experiment, session.place)))[:until]:
+                now[0] += response_time_ms / 1000 + 0.05
                 _, _, session = store.answer(session, place, (step.row + len(name)) % 2, response_time_ms)
             if session.status == "active":
                 store.stop(session, keep=True)
@@ -678,7 +697,12 @@ def take_part(folder: Path, names: Sequence[str], response_time_ms: float = 800.
         store.shut()
 
 
-ON_THE_PAGE = {**ELSEWHERE, "participants": {"source": "web"}, "design__participants": 4, "page": {"checks": 1}}
+ON_THE_PAGE = {
+    **ELSEWHERE,
+    "participants": {"source": "web"},
+    "design__participants": 4,
+    "page": {"access": "open", "checks": 1},
+}
 
 
 def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_researcher_asks(tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from arriving import ask, outcome
 from small import form, small_study, write_study
 
 from flows.carry import carry
-from flows.engine import lasting_environment, start_server
+from flows.engine import CLIENT_SECRET, basic, lasting_environment, new_secret, start_server
 from flows.errors import EngineError, FlowError
-from flows.lab import alone, described, down, listen, page_runs, require_reachable, running
+from flows.lab import alone, described, down, own_secret, page_runs, require_reachable, running
+from flows.ports import listen
 from flows.schedule import Schedule, change_schedules
 from flows.start import run_study
 from flows.wake import look
@@ -102,7 +103,7 @@ class Server:
     """A real Prefect server that a test kills and starts again, on one port and one database."""
 
     def __init__(self, home: Path) -> None:
-        self.home = home
+        self.home, self.secret = home, new_secret()
         home.mkdir()
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
@@ -111,10 +112,15 @@ class Server:
 
     def start(self) -> None:
         with listen("127.0.0.1", self.port, "the test") as listener:
-            environment = lasting_environment(self.home, self.address)
+            environment = lasting_environment(self.home, self.address, self.secret)
             self.process = start_server(listener, self.home, environment, keep=True)
         assert self.process.stdout is not None
         assert self.process.stdout.readline().strip() == b"ready", (self.home / "server.log").read_text()
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What its clients are told by their environment."""
+        return {"PREFECT_API_URL": f"{self.address}/api", CLIENT_SECRET: self.secret}
 
     def kill(self) -> None:
         if self.process is not None:
@@ -127,8 +133,13 @@ class Server:
 
     def flow_runs(self, name: str) -> list[dict[str, Any]]:
         wanted = {"deployments": {"name": {"any_": [name]}}}
-        found: list[dict[str, Any]] = httpx.post(f"{self.address}/api/flow_runs/filter", json=wanted, timeout=60).json()
+        found: list[dict[str, Any]] = self.ask("POST", "flow_runs/filter", json=wanted).json()
         return found
+
+    def ask(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """Ask its interface, as somebody who knows the secret."""
+        answer = httpx.request(method, f"{self.address}/api/{path}", auth=basic(self.secret), timeout=60, **request)
+        return answer.raise_for_status()
 
 
 @pytest.fixture
@@ -147,9 +158,7 @@ def serving(tmp_path: Path, server: Server) -> Iterator[Callable[[], subprocess.
         words = [sys.executable, "-m", "flows.main", "serve", "--runs", str(tmp_path / "runs"), "--limit", "1"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
         with (tmp_path / "serve.log").open("ab") as log:
-            process = subprocess.Popen(
-                words, cwd=ROOT, stdout=log, stderr=log, env={**environment, "PREFECT_API_URL": f"{server.address}/api"}
-            )
+            process = subprocess.Popen(words, cwd=ROOT, stdout=log, stderr=log, env=environment | server.told)
         processes.append(process)
         return process
 
@@ -198,7 +207,7 @@ def test_a_time_that_prefects_scheduler_missed_is_caught_up(
     serving()
     wait_for(lambda: len(server.flow_runs("small")) == 1, 55, log_of(tmp_path))
     (missed,) = server.flow_runs("small")
-    httpx.delete(f"{server.address}/api/flow_runs/{missed['id']}", timeout=60).raise_for_status()
+    server.ask("DELETE", f"flow_runs/{missed['id']}")
     wait_for(lambda: look(runs / "small").ended == "concluded", 400, log_of(tmp_path))
     (caught,) = server.flow_runs("small")
     assert caught["id"] != missed["id"]
@@ -226,15 +235,15 @@ def test_an_arrival_is_an_event_whose_automation_starts_one_pass_and_the_result_
     names = [run["state_name"] for run in server.flow_runs("small")]
     assert names.count("Concluded") == 1, names
     assert set(names) <= {"Concluded", "NothingToDo", "Busy"}
-    keys = {item["key"] for item in httpx.post(f"{server.address}/api/artifacts/filter", json={}, timeout=60).json()}
+    keys = {item["key"] for item in server.ask("POST", "artifacts/filter", json={}).json()}
     assert {"small-leaderboard", "small-progress", "small-report", "small-verdict"} <= keys
 
 
 def prefect(server: Server, *words: str) -> tuple[list[str], dict[str, str]]:
     """Prefect's own command, on the test's server, and its environment."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    own = {"PREFECT_API_URL": f"{server.address}/api", "PREFECT_HOME": str(server.home / "client")}
-    return [sys.executable, "-m", "prefect", "--no-prompt", *words], environment | own
+    own = {"PREFECT_HOME": str(server.home / "client")}
+    return [sys.executable, "-m", "prefect", "--no-prompt", *words], environment | server.told | own
 
 
 @pytest.mark.long
@@ -297,6 +306,14 @@ def test_the_laboratory_comes_up_and_goes_down_together(tmp_path: Path) -> None:
         wait_for(lambda: described(runs), 300, log_of(tmp_path))
         found = described(runs)
         assert httpx.get(f"{found['Prefect']}/api/health", timeout=60).status_code == 200
+        asked: dict[str, Any] = {"url": f"{found['Prefect']}/api/deployments/filter", "json": {}, "timeout": 60}
+        secret = basic(own_secret(runs))
+        assert httpx.post(**asked).status_code == 401
+        assert httpx.post(**asked, auth=secret).status_code == 200
+        assert httpx.post(**asked, auth=secret, headers={"Host": "evil.example.org"}).status_code == 421
+        assert httpx.post(**asked, auth=secret, headers={"Origin": "http://evil.example.org"}).status_code == 421
+        mode = (runs / ".lab" / "prefect" / "prefect.db").stat().st_mode
+        assert mode & 0o077 == 0
         assert "<html" in httpx.get(found["Prefect"], timeout=60, follow_redirects=True).text.lower()
         assert "lakatos_runs 1" in httpx.get(found["metrics"], timeout=60).text
 

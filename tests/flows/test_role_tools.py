@@ -34,7 +34,7 @@ from theories.roles.record import CaseRead, Investigated, RoleAnswered
 from traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from answering import HIDDEN, Speaker, good, task_of
+from answering import HIDDEN, Speaker, claim, good, task_of
 from small import form, records, small_study, spawn, write_study
 
 LARGE = RehearsalSettings(context_tokens=32768)
@@ -79,8 +79,12 @@ def _citing(body: Mapping[str, Any]) -> str:
     shown = "\n".join(message["content"] for message in body["messages"])
     mark, best = re.findall(r'from score \{.*? (#[0-9a-f]+)>\n.*?"score": (-[0-9.]+)', shown)[0]
     statements = [
-        {"text": f"The best score is {float(best):.3f} nats per choice.", "cites": [mark]},
-        {"text": "The best score is -0.111 nats per choice.", "cites": [mark]},
+        {
+            "text": f"The best score is {value} nats per choice.",
+            "cites": [mark],
+            "claims": [claim("lines.0.score", "", "", "", value=value, unit="none")],
+        }
+        for value in (f"{float(best):.3f}", "-0.111")
     ]
     return json.dumps({"statements": statements, "hypothesis": ATTACK, "change": "Look at sums."})
 

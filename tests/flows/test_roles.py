@@ -201,7 +201,7 @@ def test_the_table_of_answers_counts_everything_once(finished: tuple[Path, Any],
     found = answers_in(finished[0])
     assert found["calls"]["n"] == found["spent"]["requests"] == len(told)
     assert sum(n for counts in found["answers"].values() for n in counts.values()) == len(told)
-    assert found["statements"] == {"believed": 2, "not borne out": 2}
+    assert found["statements"] == {"supported": 2, "not borne out": 2}
     assert found["theories"] == {
         "submitted": 2,
         "refused: TheoryRaisedError": 1,

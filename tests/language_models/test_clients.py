@@ -57,8 +57,10 @@ def server():
 
 @pytest.fixture
 def settings(server, monkeypatch):
-    monkeypatch.setenv("REHEARSAL_KEY", KEY)
-    return ModelSettings(name="advocate", base_url=server.base_url, model=server.model, key_variable="REHEARSAL_KEY")
+    monkeypatch.setenv("REHEARSAL_API_KEY", KEY)
+    return ModelSettings(
+        name="advocate", base_url=server.base_url, model=server.model, key_variable="REHEARSAL_API_KEY"
+    )
 
 
 def with_fault(settings, fault, **changes):
@@ -136,16 +138,16 @@ def test_a_strange_answer_is_an_answer(settings, fault, finish_reason, sign):
 
 
 def test_the_wrong_key_is_refused_without_showing_it(settings, monkeypatch):
-    monkeypatch.setenv("REHEARSAL_KEY", "sk-wrong-key-99")
-    with pytest.raises(KeyRefusedError, match="refused the key in REHEARSAL_KEY") as caught:
+    monkeypatch.setenv("REHEARSAL_API_KEY", "sk-wrong-key-99")
+    with pytest.raises(KeyRefusedError, match="refused the key in REHEARSAL_API_KEY") as caught:
         ask(OpenAIModel(settings), chat())
     assert "sk-wrong" not in str(caught.value)
 
 
 def test_a_key_that_is_not_set_is_noticed_before_sending(settings, monkeypatch):
-    monkeypatch.delenv("REHEARSAL_KEY")
+    monkeypatch.delenv("REHEARSAL_API_KEY")
     dead = settings.model_copy(update={"base_url": f"http://127.0.0.1:{free_port()}/v1"})
-    with pytest.raises(KeyRefusedError, match="REHEARSAL_KEY, which is not set; nothing was sent"):
+    with pytest.raises(KeyRefusedError, match="REHEARSAL_API_KEY, which is not set; nothing was sent"):
         ask(OpenAIModel(dead), chat())
 
 
@@ -321,7 +323,7 @@ def test_what_can_be_known_before_spending_is_checked_before(settings, monkeypat
     poor = Ledger(Budget(tokens=10))
     with pytest.raises(BudgetExhaustedError, match="nothing was sent"):
         check(nowhere, ledger=poor, requests=[chat()])
-    monkeypatch.setenv("REHEARSAL_KEY", "wrong")
+    monkeypatch.setenv("REHEARSAL_API_KEY", "wrong")
     with pytest.raises(KeyRefusedError):
         check(settings)
 

@@ -227,3 +227,19 @@ def test_few_candidates_have_a_memory_unless_one_that_has_leads(worth, few):
     n_memories = sum(bool({"j", "k"} & set(dict(key).get("third", ()))) for key in bench.asked)
     assert n_memories >= 1
     assert (n_memories <= 1 + 0.1 * 50) == few
+
+
+def test_the_budget_is_spent_though_what_looks_best_may_not_be_tried_any_more():
+    """Every composition with a memory looks better, and but a few may be tried: the others are chosen instead."""
+    bench = Bench({"j": 0.3, "k": 0.3}, errors={})
+    advocate = GrammarAdvocate(REMEMBERING, memory=0.02, memory_of_leader=0.02)
+    proposal = advocate.revise(Brief((START,), n_candidates=80), bench, np.random.default_rng(0))
+    assert len(proposal.attempts) == 80
+    assert proposal.unspent == ""
+
+
+def test_a_search_that_ends_early_says_why():
+    everything = search(Bench(), Brief((START,), n_candidates=10_000))
+    assert len(everything.attempts) < 10_000
+    assert everything.unspent == "nothing is left within reach of what was tried"
+    assert search(Bench(broken=("a",))).unspent == "nothing that was tried can be fitted"

@@ -16,8 +16,10 @@ from theories.check import load_theory
 from theories.induction.additive import AdditiveSearch
 from theories.induction.combination import with_combinations
 from theories.induction.induce import induce
+from theories.induction.kernel import logarithms, scores_of_leaves
 from theories.induction.library import namespace, values, vocabulary
 from theories.induction.mixture import find_mixture
+from theories.induction.past import depends_on_past, shuffled
 from theories.induction.source import Branch, shared_error
 from theories.induction.terms import (
     Term,
@@ -584,3 +586,63 @@ def test_pairs_of_basic_scores_have_gates_for_agreement_and_conflict():
     words = [term.words for term in gates(answers).items]
     conflicts = [text for text in words if text.endswith("favour different products")]
     assert 10 < len(conflicts) <= len(list(combinations(range(n_basic), 2)))
+
+
+def differing_people(weight_of_last, seed=0, n_people=25, n_trials=40):
+    """People who weigh cues and prefer sides each in their own way, and may repeat their last side."""
+    rng = np.random.default_rng(seed)
+    stimuli = some_trials(n_trials, seed)
+    order = rng.permuted(np.tile(np.arange(n_trials), (n_people, 2)), axis=1)
+    weights, lean = 3 * rng.dirichlet(np.ones(3), n_people), rng.normal(0, 1, n_people)
+    lead = np.einsum("pc,tc->pt", weights, stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0]) + lean[:, None]
+    response = np.zeros_like(order)
+    last = np.zeros(n_people)
+    for step in range(order.shape[1]):
+        p = expit(lead[np.arange(n_people), order[:, step]] + weight_of_last * last)
+        response[:, step] = rng.random(n_people) < p
+        last = 2.0 * response[:, step] - 1
+    person = np.repeat(np.arange(n_people), order.shape[1])
+    return Trials("first", stimuli, person, order.ravel(), response.ravel(), np.ones(order.size, dtype=np.int64))
+
+
+@pytest.mark.parametrize(("weight_of_last", "depends"), [(0.0, False), (1.5, True), (-1.5, True)])
+def test_people_who_differ_do_not_pass_for_people_with_a_memory(weight_of_last, depends):
+    answers = read_answers(DOMAIN, [differing_people(weight_of_last)])
+    plain = leads(answers)
+    assert depends_on_past(answers, plain, signs(plain), np.random.default_rng(0)) == depends
+
+
+def test_shuffling_keeps_each_persons_answers_to_each_trial():
+    answers = read_answers(DOMAIN, [differing_people(0.0)])
+    mixed = shuffled(answers, np.random.default_rng(0))
+    for one in range(int(answers.person.max()) + 1):
+        own = answers.person == one
+        before, after = (sorted(zip(item.trial[own], item.response[own], strict=True)) for item in (answers, mixed))
+        assert before == after
+    assert np.array_equal(answers.previous, mixed.previous)
+    assert not np.array_equal(answers.trial, mixed.trial)
+
+
+def test_leaves_are_scored_as_their_likelihood_says():
+    """The loop in machine code against the formula, written out with whole tables."""
+    rng = np.random.default_rng(0)
+    with_b, with_a = rng.integers(0, 9, (2, 5, 7))
+    agree = rng.integers(0, with_b + with_a + 1)
+    more_b, more_a = rng.integers(0, 4, (2, 5))
+    total_b, total_a = with_b.max(axis=1) + more_b, with_a.max(axis=1) + more_a
+    prices, constant = rng.random(7), 4.0
+    b, a = total_b[:, None] - with_b, total_a[:, None] - with_a
+    left = np.maximum(log_likelihood(b, a) - constant, (b + a) * np.log(0.5))
+    wanted = log_likelihood(agree, with_b + with_a - agree) + left - prices
+    given = (2 * agree - with_b - with_a, with_b, with_a, total_b, total_a)
+    table = logarithms(int((total_b + total_a).max()))
+    found = scores_of_leaves(*(item.astype(np.float32) for item in given), table, prices, constant)
+    assert found == pytest.approx(wanted, abs=1e-9)
+
+
+def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_before():
+    data = [answer(spared_of_zeros, noise=0.2, n_trials=20)]
+    every = induce(DOMAIN, data, np.random.default_rng(3))
+    least = every[-1].criterion
+    assert induce(DOMAIN, data, np.random.default_rng(3), least=least) == every[:-1]
+    assert induce(DOMAIN, data, np.random.default_rng(3), least=0.0) == []

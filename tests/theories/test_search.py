@@ -234,3 +234,13 @@ def test_whatever_is_made_is_admissible_and_the_words_of_an_edit_are_the_grammar
             assert all(set(names) <= {item.name for item in GRAMMAR.mechanisms} for names in made.slots.values())
     words, edit = edits[int(rng.integers(len(edits)))]
     assert change_in_words(GRAMMAR, first, edit) == words
+
+
+@settings(max_examples=100, deadline=None)
+@given(SIZES, st.integers(0, 13), st.integers(0, 5), st.integers(0, 2**16))
+def test_no_more_rationed_candidates_are_chosen_than_may_be_and_others_take_their_places(size, n, most, seed):
+    objective = instance(size)
+    rationed = np.random.default_rng(seed).random(size[0]) < 0.5
+    chosen = lazy_greedy(objective, n, rationed=rationed, most=most)
+    assert len(chosen) == len(set(chosen)) == min(n, int((~rationed).sum()) + min(most, int(rationed.sum())))
+    assert rationed[chosen].sum() <= most

@@ -18,9 +18,10 @@ from viewing import all_pages, look_at
 sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
 
+from experiments.participants.web.door import is_loopback
 from flows.audit import Audit, Finding, keep, kept_audit
 from flows.errors import FlowError
-from flows.view.app import Access, create_app, is_loopback
+from flows.view.app import Access, create_app
 from flows.view_commands import view
 
 TOKEN = "a token of some length"

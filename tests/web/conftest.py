@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from taking_part import served
 
-from experiments.participants.web.app import create_app
+from experiments.participants.web.app import create_app, create_desk
 from experiments.participants.web.store import Store
 
 
@@ -36,8 +36,9 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
     """Starts the server on the test's folder; gives its address."""
     running = []
 
-    def start(**settings: Any) -> str:
-        context = served(create_app(tmp_path, **{"researcher_token": "r" * 43, "sweep_seconds": 0.2, **settings}))
+    def start(*, desk: bool = False, **settings: Any) -> str:
+        app = create_desk(tmp_path, **settings) if desk else create_app(tmp_path, **{"sweep_seconds": 0.2, **settings})
+        context = served(app)
         running.append(context)
         return context.__enter__()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import uvicorn
+from fastapi.testclient import TestClient
 
 from experiments.domains import DOMAINS
 from experiments.participants.answers import PersonAnswers
@@ -51,10 +52,23 @@ def open_experiment(
     stimuli = task.candidates(settings, np.random.default_rng(2), n_trials)
     design = Design(name=name, stimuli=stimuli, repetitions=repetitions, n_participants=n_participants)
     source = WebParticipants(
-        folder, domain=task, settings=settings, seed=11, page=PageSettings(**{"checks": 1, **page}), texts=texts
+        folder,
+        domain=task,
+        settings=settings,
+        seed=11,
+        page=PageSettings(**{"checks": 1, "access": "open", **page}),
+        texts=texts,
     )
     source.recruit(preregister(design), design, key)
     return design
+
+
+HERE = "http://127.0.0.1"
+
+
+def asked(app: Any) -> TestClient:
+    """A client that asks a server as a browser on this machine does."""
+    return TestClient(app, base_url=HERE)
 
 
 def in_inbox(folder: Path) -> list[PersonAnswers]:

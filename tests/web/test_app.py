@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from taking_part import KEY, SPACES, in_inbox, open_experiment
+from taking_part import KEY, SPACES, asked, in_inbox, open_experiment
 
 from experiments.participants.web.app import (
     COOKIE,
@@ -18,11 +18,13 @@ from experiments.participants.web.app import (
     ProlificParameters,
     cookie_of,
     create_app,
+    create_desk,
     identifiers_of,
     visitor_of,
 )
 from experiments.participants.web.store import Service, Store
 from experiments.participants.web.texts import texts_for
+from traces.digest import digest_of
 
 RESEARCHER = "r" * 43
 
@@ -36,10 +38,11 @@ class Browser:
         self.client, self.base, self.who = client, base, who
         client.cookies.clear()
         names = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "submission": "SESSION_ID"}
-        query = "&".join(f"{names[name]}={value}" for name, value in (who or {}).items())
+        query = "&".join(f"{names.get(name, name)}={value}" for name, value in (who or {}).items())
         response = client.get(f"{base}?{query}", headers=cookie)
         assert response.status_code == 200
-        visitor = visitor_of(identifiers_of(ProlificParameters(**who) if who else None))
+        invitation = (who or {}).get("invitation")
+        visitor = visitor_of(identifiers_of(ProlificParameters(**who) if who and not invitation else None, invitation))
         assert f'data-visitor="{visitor}"' in response.text
         name = cookie_of(visitor)
         self.cookie = {"Cookie": f"{name}={response.cookies[name]}", VISITOR: visitor}
@@ -53,8 +56,11 @@ class Browser:
 
     def consent(self, language: str = "en") -> Any:
         texts = self.get(f"texts?language={language}").json()
-        body = {"consent": texts["consent"]["digest"], "language": language, "prolific": self.who}
-        return self.post("consent", body)
+        came = {"prolific": self.who} if "participant" in (self.who or {}) else self.who or {}
+        return self.post("consent", {"consent": texts["consent"]["digest"], "language": language, **came})
+
+    def consent_as(self, digest: str) -> Any:
+        return self.post("consent", {"consent": digest, "language": "en"})
 
     def begin(self, domain: str = "risky", **how: Any) -> Any:
         assert self.consent(**how).status_code == 200
@@ -74,8 +80,13 @@ class Browser:
 
 @pytest.fixture
 def client(tmp_path) -> Iterator[TestClient]:
-    app = create_app(tmp_path, researcher_token=RESEARCHER, sweep_seconds=0.05, requests_per_second=1000)
-    with TestClient(app) as made:
+    with asked(create_app(tmp_path, sweep_seconds=0.05, requests_per_second=1000)) as made:
+        yield made
+
+
+@pytest.fixture
+def desk(tmp_path) -> Iterator[TestClient]:
+    with asked(create_desk(tmp_path, token=RESEARCHER, requests_per_second=1000)) as made:
         yield made
 
 
@@ -189,7 +200,7 @@ def test_another_person_s_cookie_cannot_be_guessed_from_one_s_own(client, tmp_pa
     assert anna.answer(1).status_code == 401
 
 
-def test_the_researcher_s_pages_need_the_token(client, tmp_path):
+def test_the_researcher_s_pages_need_the_token(desk, tmp_path):
     open_experiment(tmp_path)
     for header in (
         {},
@@ -198,18 +209,18 @@ def test_the_researcher_s_pages_need_the_token(client, tmp_path):
         {"Authorization": "é"},
     ):
         coded = {name: value.encode("latin-1") for name, value in header.items()}
-        assert client.get("/researcher/api/status", headers=coded).status_code == 401
-    found = client.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"})
+        assert desk.get("/researcher/api/status", headers=coded).status_code == 401
+    found = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"})
     assert found.json()["experiments"] == [{"name": "1.1", "open": True, "wanted": 3, "people": {}}]
-    assert RESEARCHER not in client.get("/researcher/").text
+    assert RESEARCHER not in desk.get("/researcher/").text
 
 
-def test_the_preview_takes_the_study_without_being_counted(client, tmp_path):
+def test_the_preview_takes_the_study_without_being_counted(client, desk, tmp_path):
     open_experiment(tmp_path, n_participants=1)
     Browser(client).begin()
-    link = client.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
-    assert client.get("/preview/0123/").status_code == 404
-    preview = Browser(client, base=link)
+    link = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
+    assert desk.get("/preview/0123/").status_code == 404
+    preview = Browser(desk, base=link)
     for _ in range(2):
         state = preview.finish(preview.begin())
         assert (state["status"], state["preview"]) == ("completed", True)
@@ -220,10 +231,43 @@ def test_the_preview_takes_the_study_without_being_counted(client, tmp_path):
     assert study.answer(0).status_code == 401
 
 
-def test_every_response_has_the_security_headers(client, tmp_path):
+def test_what_is_opened_to_participants_opens_nothing_else(client, desk, tmp_path):
     open_experiment(tmp_path)
-    for path in ("/study/", "/page/study.js", "/page/none", "/researcher/", "/nowhere", "/study/api/state"):
-        response = client.get(path)
+    preview = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
+    assert desk.get(preview).status_code == 200
+    assert [
+        client.get(path).status_code for path in ("/study/", "/researcher/", "/researcher/api/status", preview)
+    ] == [
+        200,
+        404,
+        404,
+        404,
+    ]
+    assert desk.get("/study/").status_code == 404
+
+
+@pytest.mark.parametrize("make", [create_app, create_desk])
+def test_a_name_that_is_not_the_server_s_own_is_not_answered(make, tmp_path):
+    open_experiment(tmp_path)
+    with asked(make(tmp_path, names=["study.example.org"])) as server:
+        hosts = [
+            "127.0.0.1:8000",
+            "localhost",
+            "[::1]:80",
+            "Study.Example.org",
+            "evil.example.org",
+            "",
+            "127.0.0.1.evil.org",
+        ]
+        found = [server.get("/page/study.js", headers={"Host": host}).status_code for host in hosts]
+    assert found == [200, 200, 200, 200, 421, 421, 421]
+
+
+def test_every_response_has_the_security_headers(client, desk, tmp_path):
+    open_experiment(tmp_path)
+    asked_for = [(client, path) for path in ("/study/", "/page/study.js", "/page/none", "/nowhere", "/study/api/state")]
+    for server, path in [*asked_for, (desk, "/researcher/")]:
+        response = server.get(path)
         for name, value in HEADERS.items():
             assert response.headers[name] == value
     policy = HEADERS["Content-Security-Policy"]
@@ -234,7 +278,7 @@ def test_every_response_has_the_security_headers(client, tmp_path):
 
 def test_the_cookie_is_for_the_browser_alone(client, tmp_path):
     for secure in (False, True):
-        with TestClient(create_app(tmp_path, secure=secure)) as made:
+        with asked(create_app(tmp_path, secure=secure)) as made:
             cookie = made.get("/study/").headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=lax" in cookie
@@ -262,7 +306,7 @@ def test_large_foreign_and_shapeless_requests_are_refused(client, tmp_path):
 
 def test_one_session_cannot_ask_without_end(tmp_path):
     open_experiment(tmp_path)
-    with TestClient(create_app(tmp_path, requests_per_second=1)) as client:
+    with asked(create_app(tmp_path, requests_per_second=1)) as client:
         browsers = [Browser(client), Browser(client)]
         found = [browsers[0].get("state").status_code for _ in range(40)]
         assert set(found) == {200, 429}
@@ -326,8 +370,7 @@ def test_one_failure_does_not_end_the_looks_for_people_who_stopped(tmp_path, cap
                 raise failures.pop()
             return super().expire()
 
-    app = create_app(tmp_path, store=Failing(tmp_path), researcher_token=RESEARCHER, sweep_seconds=0.05)
-    with TestClient(app) as made:
+    with asked(create_app(tmp_path, store=Failing(tmp_path), sweep_seconds=0.05)) as made:
         Browser(made).begin()
         deadline = time.monotonic() + 10
         while not in_inbox(tmp_path):
@@ -363,3 +406,117 @@ def test_people_go_on_to_the_next_experiment_only_where_it_admits_them(client, t
     assert "next" not in browser.finish(browser.begin())
     assert len({answers.person for answers in in_inbox(tmp_path)}) == 1
     assert [answers.experiment for answers in in_inbox(tmp_path)] == ["1.1", "3.1"]
+
+
+# -- who comes in ----------------------------------------------------------------------------------------------------
+
+
+def test_without_an_invitation_nobody_comes_in_unless_the_study_says_so(client, tmp_path):
+    open_experiment(tmp_path, access="invited")
+    stranger = Browser(client)
+    assert stranger.get("state").json()["status"] == "uninvited"
+    assert stranger.consent().json()["status"] == "uninvited"
+    assert Browser(client, who={"invitation": "A" * 22}).consent().json()["status"] == "uninvited"
+    named = {"participant": "anna", "study": "s", "submission": "1"}
+    assert Browser(client, who=named).consent().json()["status"] == "uninvited"  # no service sends people here
+    store = Store(tmp_path)
+    store.recruit_through("1.1", "prolific", Service("s", {}, ""))
+    assert Browser(client, who=named).consent().json()["phase"] == "instructions"
+    assert Browser(client, who=named | {"study": "t", "participant": "b"}).consent().json()["status"] == "uninvited"
+    assert sum(store.status()[0]["people"].values()) == 1
+    store.shut()
+
+
+def test_an_invitation_is_for_one_person_who_may_go_on_in_another_browser(client, tmp_path):
+    open_experiment(tmp_path, access="invited", n_participants=5)
+    store = Store(tmp_path)
+    first, second = store.invite(2)
+    anna = Browser(client, who={"invitation": first})
+    anna.begin()
+    anna.answer(0)
+    elsewhere = Browser(client, who={"invitation": first})
+    assert elsewhere.consent().json()["position"] == 1
+    elsewhere.finish(elsewhere.get("state").json())
+    assert Browser(client, who={"invitation": first}).consent().json()["status"] == "completed"
+    ben = Browser(client, who={"invitation": second})
+    ben.finish(ben.begin())
+    assert store.invitations() == (2, 2)
+    found = in_inbox(tmp_path)
+    assert len({answers.person for answers in found}) == len(found) == 2
+    assert {answers.source for answers in found} == {"web"}
+    with open(tmp_path / "collection.sqlite", "rb") as file:
+        assert first.encode() not in file.read()
+    store.erase(found[0].person)
+    assert Browser(client, who={"invitation": first}).consent().json()["status"] == "again"
+    store.shut()
+
+
+def test_an_invitation_holds_for_later_experiments_that_admit_their_people(client, tmp_path):
+    open_experiment(tmp_path, access="invited", n_participants=1)
+    store = Store(tmp_path)
+    (link,) = store.invite(1)
+    anna = Browser(client, who={"invitation": link})
+    anna.finish(anna.begin())
+    more = {"access": "invited", "returning": "admit"}
+    open_experiment(tmp_path, name="2.1", key=digest_of("second"), n_participants=1, **more)
+    assert anna.get("state").json()["next"]
+    assert anna.post("next", {"language": "en"}).json()["phase"] == "consent"
+    assert anna.finish(anna.begin())["status"] == "completed"
+    assert [answers.experiment for answers in in_inbox(tmp_path)] == ["1.1", "2.1"]
+    store.shut()
+
+
+def test_few_begin_from_one_address_where_the_link_is_open(tmp_path):
+    open_experiment(tmp_path, n_participants=50, hourly_from_address=3)
+    with asked(create_app(tmp_path, requests_per_second=1000)) as client:
+        found = [Browser(client).consent().json() for _ in range(28)]
+    assert [state["phase"] for state in found[:3]] == ["instructions"] * 3
+    assert {state.get("status") for state in found[3:]} == {"crowded"}
+
+
+def test_only_the_server_s_own_cookies_are_taken(client, tmp_path):
+    open_experiment(tmp_path)
+    planted = "p" * 43
+    browser = Browser(client, cookie={"Cookie": f"{COOKIE}={planted}"})
+    assert planted not in browser.cookie["Cookie"]
+    browser.cookie = {"Cookie": f"{COOKIE}={planted}", VISITOR: ""}
+    assert browser.get("state").status_code == 401
+    assert browser.consent_as("0" * 64).status_code == 401
+
+
+def test_a_session_of_before_cookies_were_sealed_goes_on(client, tmp_path):
+    open_experiment(tmp_path)
+    store = Store(tmp_path)
+    store.join("o" * 43, consent="c" * 64, language="en")
+    old = Browser(client, cookie={"Cookie": f"{COOKIE}={'o' * 43}"})
+    assert old.get("state").json()["phase"] == "instructions"
+    store.shut()
+
+
+def test_an_attention_check_does_not_announce_itself_in_the_page_s_data(client, tmp_path):
+    open_experiment(tmp_path, n_trials=12, checks=4)
+    browser = Browser(client)
+    state, seen = browser.begin(), {}
+    while state["phase"] == "task":
+        seen |= {step["position"]: step for step in state["steps"]}
+        state = browser.answer(state["position"]).json()["state"]
+    assert len(seen) == 16
+    assert len({tuple(step) for step in seen.values()}) == 1
+    assert len({step["question"] for step in seen.values()}) == 1
+    assert all(step["picture"] and not step["notices"] for step in seen.values())
+    assert "check" not in json.dumps(list(seen.values()))
+    assert sum("lease choose: Option" in step["picture"] for step in seen.values()) == 4
+
+
+def test_the_server_s_clock_stands_beside_the_page_s(tmp_path, store, clock):
+    open_experiment(tmp_path, n_trials=4, checks=1)
+    session = store.join("t" * 43, consent="c" * 64, language="en")
+    clock[0] += 60.0
+    session = store.comprehension(session, 0, passed=True)
+    for position in range(5):
+        clock[0] += 2.0
+        store.answer(session, position, 0, 700.0)
+    answers = store.answers_of(store.session("t" * 43))
+    assert len(answers.server_time_ms) == 4
+    assert sum(answers.server_time_ms) in (8000.0, 10_000.0)  # the check may be the last step
+    assert set(answers.server_time_ms) == {2000.0, 4000.0} or set(answers.server_time_ms) == {2000.0}

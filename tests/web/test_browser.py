@@ -13,6 +13,7 @@ from taking_part import SPACES, in_inbox, open_experiment
 from experiments.domains import DOMAINS
 from experiments.participants.web.store import Service, Store
 from experiments.participants.web.texts import texts_for, words_of
+from experiments.quality import are_impossible
 from experiments.task import Design
 from traces.inbox import Inbox
 
@@ -354,10 +355,32 @@ def test_prolific_s_address_is_understood(browser, serve, tmp_path):
     assert (found.submission, found.status, found.code) == ("u1", "completed", "CODE1")
 
 
+def test_an_invitation_lets_one_person_in_and_a_bare_address_nobody(browser, serve, tmp_path):
+    open_experiment(tmp_path, n_trials=2, checks=1, access="invited")
+    store = Store(tmp_path)
+    (link,) = store.invite(1)
+    url = serve()
+    page = browser.new_page()
+    page.goto(f"{url}/study/")
+    page.get_by_text("This study is by invitation").wait_for()
+    page.goto(f"{url}/study/?invitation={link}")
+    consent(page)
+    understand(page, "risky")
+    code = finish(page)
+    other = browser.new_page()
+    other.goto(f"{url}/study/?invitation={link}")
+    assert other.locator(".code").inner_text() == code
+    assert len(in_inbox(tmp_path)) == 1
+    (answers,) = in_inbox(tmp_path)
+    assert len(answers.server_time_ms) == len(answers.response_time_ms) == 2
+    assert not any(are_impossible(answers.response_time_ms, answers.server_time_ms))
+    store.shut()
+
+
 @pytest.mark.long
 def test_the_researcher_sees_how_far_it_is(browser, serve, tmp_path):
     open_experiment(tmp_path, n_trials=2, checks=0)
-    url = serve(researcher_token="r" * 43)
+    url = serve(desk=True, token="r" * 43)
     page = browser.new_page()
     page.goto(f"{url}/researcher/#{'r' * 43}")
     cells = page.locator("#experiments tbody td")
@@ -499,7 +522,7 @@ def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browse
         understand(page, "risky")
         while shown(page):
             label = page.locator("main").inner_text()
-            asked = re.search(r"Please choose: Option ([AB])\.", label)
+            asked = re.search(r"lease choose: Option ([AB])\.", label)
             right = 0 if asked is None else "AB".index(asked[1])
             answer(page, right if code == "DONE" or asked is None else 1 - right)
         assert told(page) == link(code)

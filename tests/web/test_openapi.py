@@ -21,9 +21,10 @@ from schemathesis.specs.openapi.checks import (
 )
 from taking_part import open_experiment
 
-from experiments.participants.web.app import COOKIE, create_app, openapi_of
+from experiments.participants.web.app import COOKIE, create_app, create_desk, openapi_of
 from experiments.participants.web.store import COLLECTION_FILE, Identifiers, Store
 
+NAMES = ("testserver", "localhost")
 RESEARCHER = "researcher-token-0123456789-0123456789-0123"
 VICTIM, ATTACKER = "v" * 43, "a" * 43
 SECRETS = (RESEARCHER, VICTIM, "5f3c9e0d1b2a4c6d8e7f9a0b", "victims-study", "victims-submission")
@@ -57,6 +58,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("run")
 
 
+def described(app: Any) -> Any:
+    schema: Any = schemathesis.openapi.from_dict(openapi_of(app))
+    schema.app = app
+    return schema
+
+
 @pytest.fixture(scope="module")
 def api(folder: Path) -> Iterator[Any]:
     """The interface, with one person half-way through the study and another one who tries everything."""
@@ -69,11 +76,10 @@ def api(folder: Path) -> Iterator[Any]:
         store.answer(victim, position, 1, 4321.0)
     attacker = store.join(ATTACKER, consent="c" * 64, language="en")
     store.comprehension(attacker, 0, passed=True)
-    app = create_app(folder, store=store, researcher_token=RESEARCHER, requests_per_second=1e6, sweep_seconds=60)
-    with TestClient(app):
-        schema = schemathesis.openapi.from_dict(openapi_of(app))
-        schema.app = app
-        yield schema
+    app = create_app(folder, store=store, names=NAMES, requests_per_second=1e6, sweep_seconds=60)
+    desk = create_desk(folder, store=store, names=NAMES, token=RESEARCHER, requests_per_second=1e6)
+    with TestClient(app), TestClient(desk):
+        yield {"study": described(app), "researcher": described(desk)}
     store.shut()
 
 
@@ -110,7 +116,7 @@ def try_everything(
     """Made-up requests to one path, of the form that the description asks for or expressly not."""
 
     @settings(UNHURRIED, max_examples=n)
-    @given(case=api[path][PATHS[path]].as_strategy(generation_mode=mode))
+    @given(case=api[path.split("/")[1]][path][PATHS[path]].as_strategy(generation_mode=mode))
     def send(case: Any) -> None:
         if cookies:
             case.cookies = cookies
@@ -127,4 +133,7 @@ def test_nobody_does_harm(path: str, mode: GenerationMode, cookies: Any, n: int,
 
 
 def test_the_description_names_every_path_that_there_is(api: Any, folder: Path) -> None:
-    assert {path: next(iter(methods)) for path, methods in api.raw_schema["paths"].items()} == PATHS
+    found = {
+        path: next(iter(methods)) for schema in api.values() for path, methods in schema.raw_schema["paths"].items()
+    }
+    assert found == PATHS

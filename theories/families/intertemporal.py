@@ -20,7 +20,8 @@ from typing import Any
 
 from theories.families.family import Family
 from theories.families.parameter import log_uniform, uniform
-from theories.grammar import Composition, Grammar, Mechanism, Slot
+from theories.families.wording.intertemporal import HEADS, SENTENCES, WORDS
+from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 ITCH = "Ericson, White, Laibson & Cohen (2015), Psychological Science 26(6), 826-833"
 DRIFT = "Read, Frederick & Scholten (2013), Journal of Experimental Psychology: LMC 39, 573-588"
@@ -805,20 +806,25 @@ GRAMMAR = Grammar(
         Slot("other", least=0),
         Slot("lapse", least=0),
     ),
-    mechanisms=(
-        *UTILITY,
-        *TIME,
-        *PACE,
-        *DISCOUNTING,
-        *COST,
-        *COMPARISON,
-        *ATTENTION,
-        *BIAS,
-        *SHORTCUT,
-        *CHOICE,
-        *OTHER,
-        *LAPSE,
+    mechanisms=worded(
+        (
+            *UTILITY,
+            *TIME,
+            *PACE,
+            *DISCOUNTING,
+            *COST,
+            *COMPARISON,
+            *ATTENTION,
+            *BIAS,
+            *SHORTCUT,
+            *CHOICE,
+            *OTHER,
+            *LAPSE,
+        ),
+        WORDS,
     ),
+    heads=HEADS,
+    sentences=SENTENCES,
     before="""
         amounts, delays = trials["amounts"], trials["delays_days"]
         size = xp.abs(amounts)
@@ -859,16 +865,16 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "hyperbolic": ("Hyperbolic discounting", _discounting("hyperbolic")),
     "generalised_hyperbolic": ("Generalised hyperbolic discounting", _discounting("generalised hyperbolic")),
     # Rachlin (2006), Journal of the Experimental Analysis of Behavior 85, 425-435
-    "power_delay_hyperbolic": ("Hyperbolic discounting of a power of delay", _discounting("hyperbolic", time="power")),
+    "power_delay_hyperbolic": ("Hyperbolic discounting, contracted time", _discounting("hyperbolic", time="power")),
     "quasi_hyperbolic": ("Quasi-hyperbolic discounting", _discounting("quasi-hyperbolic")),
     "constant_sensitivity": ("Constant sensitivity", _discounting("exponential", time="power")),
     "double_exponential": ("Double exponential discounting", _discounting("double exponential")),
     "fixed_cost": (
-        "Exponential discounting with a fixed cost",
+        "Exponential discounting, fixed cost",
         _discounting("exponential", cost="fixed cost of waiting"),
     ),
     "magnitude_hyperbolic": (
-        "Hyperbolic discounting with a magnitude effect",
+        "Hyperbolic discounting, magnitude effect",
         _discounting("hyperbolic", pace="slower when more is at stake"),
     ),
     "trade_off": ("Trade-off model", _composition(comparison="trade-off")),
@@ -876,7 +882,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "similarity": ("Similarity", _composition(shortcut="similarity")),
     # Stevens (2016), Journal of Behavioral Decision Making 29, 12-24
     "similarity_then_discounting": (
-        "Similarity, and discounting as a last resort",
+        "Similarity, then discounting",
         _discounting("hyperbolic", shortcut="similarity"),
     ),
     "itch": (

@@ -16,7 +16,8 @@ from typing import Any
 from theories.families.family import Family
 from theories.families.learning_past import HABITS, RATES
 from theories.families.parameter import log_uniform, normal, uniform
-from theories.grammar import Composition, Grammar, Mechanism, Slot
+from theories.families.wording.learning import HEADS, SENTENCES, WORDS
+from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 HELPERS = '''
 def current(state, parameters, trials, xp):
@@ -420,20 +421,25 @@ GRAMMAR = Grammar(
         Slot("choice"),
         Slot("lapse", 0, 1),
     ),
-    mechanisms=(
-        *EXPECTATION,
-        *RATE,
-        *RATES,
-        *CREDIT,
-        *OTHERS,
-        *PLANNING,
-        TRIED,
-        *HABIT,
-        *HABITS,
-        LEAN,
-        *CHOICE,
-        LAPSE,
+    mechanisms=worded(
+        (
+            *EXPECTATION,
+            *RATE,
+            *RATES,
+            *CREDIT,
+            *OTHERS,
+            *PLANNING,
+            TRIED,
+            *HABIT,
+            *HABITS,
+            LEAN,
+            *CHOICE,
+            LAPSE,
+        ),
+        WORDS,
     ),
+    heads=HEADS,
+    sentences=SENTENCES,
     before=BEFORE + "habit = 0.0 * value\n",
     after="return p",
     helpers=HELPERS,

@@ -20,7 +20,8 @@ from collections.abc import Mapping
 
 from theories.families.family import Family
 from theories.families.parameter import log_uniform, normal, uniform
-from theories.grammar import Composition, Grammar, Mechanism, Slot
+from theories.families.wording.offers import HEADS, SENTENCES, WORDS
+from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 MCFADDEN = "McFadden (1974), in Frontiers in Econometrics, 105-142"
 TRAIN = "Revelt & Train (2000), Customer-specific taste parameters and mixed logit, University of California, Berkeley"
@@ -349,7 +350,9 @@ GRAMMAR = Grammar(
         Slot("choice"),
         Slot("lapse", least=0),
     ),
-    mechanisms=(*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE),
+    mechanisms=worded((*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE), WORDS),
+    heads=HEADS,
+    sentences=SENTENCES,
     before="""
         price, years = trials["price"], trials["contract_years"]
         local, known = trials["local"], trials["well_known"]
@@ -374,20 +377,20 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "random": ("Random choice", _composition(expectation="the worst")),
     "logit": ("Weighted attributes", _composition(evaluation="weighted sum")),
     "relative_price": (
-        "Weighted attributes, prices relative to the best",
+        "Weighted attributes, relative prices",
         _composition(evaluation="weighted sum", context="relative to the best price"),
     ),
     "loss_averse": (
-        "Weighted attributes, averse to prices above the mean",
+        "Weighted attributes, loss averse",
         _composition(evaluation="weighted sum", context="loss averse"),
     ),
     "equal_weights": ("Equal weights", _composition(evaluation="equal weights")),
     "lexicographic": (
-        "Price first, then reputation, then contract",
+        "Price, then reputation, then contract",
         _composition(screening=("about the cheapest", "the most familiar", "the shortest contract")),
     ),
     "satisficing": (
-        "Cheap enough, then the most familiar",
+        "Cheap enough, then most familiar",
         _composition(screening=("cheap enough", "the most familiar")),
     ),
     "cheapest": ("Price alone", _composition(evaluation="price alone")),

@@ -74,6 +74,7 @@ class AdditiveSearch:
     def __init__(self, leads: Terms, gates: Terms, counts: Array, lapse: float) -> None:
         """Take ``counts`` ``(n_cells, 2)``; cells without answers are only predicted."""
         self.leads, self.gates, self.lapse = leads, gates, lapse
+        self.lead_prices, self.gate_prices = leads.prices, gates.prices
         self.used = counts.sum(axis=1) > 0
         self.scale = np.sqrt(np.maximum((leads.values.astype(np.float64) ** 2).mean(axis=1), SMALLEST))
         self.x = leads.values[:, self.used] / self.scale[:, None].astype(np.float32)
@@ -139,8 +140,9 @@ class AdditiveSearch:
         p, slope = self._response(weights @ columns if len(weights) else np.zeros(len(self.n)))
         residual = ((self.b - self.n * p) * slope / (p * (1 - p))).astype(np.float32)
         w = (self.n * slope**2 / (p * (1 - p))).astype(np.float32)
-        pools: list[tuple[list[Weighed], NDArray[np.float32], Array]] = [
-            ([Weighed(k) for k in range(len(self.x))], self.x, self.leads.prices)
+        # Each pool: the lead that all its terms have (-1 where every lead is one), columns, squares and prices.
+        pools: list[tuple[int, NDArray[np.float32], NDArray[np.float32], Array]] = [
+            (-1, self.x, self.squared, self.lead_prices)
         ]
         gated = {item.lead for item in chosen}
         if len(self.n) * len(self.open) <= MOST_GATED:  # else only what is in the sum already may get a gate
@@ -148,21 +150,23 @@ class AdditiveSearch:
             gated |= set(np.argsort(-plain, kind="stable")[:N_GATED].tolist())
         if len(self.open):
             for lead in sorted(gated):
-                terms = [Weighed(lead, g) for g in range(len(self.open))]
-                pools.append((terms, self.open * self.x[lead], self.gates.prices + self.leads.prices[lead]))
+                prices = self.gate_prices + self.lead_prices[lead]
+                pools.append((lead, self.open * self.x[lead], self.open * self.squared[lead], prices))
         ranked: list[tuple[float, int, Weighed]] = []
-        for terms, x, prices in pools:
+        weighed = (columns * w).T.astype(np.float32)
+        known = np.linalg.inv((columns * w) @ columns.T + RIDGE * np.eye(len(columns)))
+        for lead, x, squared, prices in pools:
             slopes = (x @ residual).astype(np.float64)
-            information = (x**2 @ w).astype(np.float64)
+            information = (squared @ w).astype(np.float64)
             if len(columns):
-                inner = (columns * w) @ columns.T + RIDGE * np.eye(len(columns))
-                cross = x @ (columns * w).T.astype(np.float32)
-                explained = np.einsum("kc,kc->k", cross @ np.linalg.inv(inner), cross)
+                cross = x @ weighed
+                explained = np.einsum("kc,kc->k", cross @ known, cross)
                 information = np.where(information - explained > 1e-3 * information, information - explained, np.inf)
             gain = 0.5 * slopes**2 / np.maximum(information + RIDGE, 1e-6) - prices
-            for place in np.argsort(-gain, kind="stable")[:N_SCREENED]:
-                if terms[place] not in chosen:
-                    ranked.append((float(gain[place]), len(ranked), terms[place]))
+            for place in map(int, np.argsort(-gain, kind="stable")[:N_SCREENED]):
+                term = Weighed(place) if lead < 0 else Weighed(lead, place)
+                if term not in chosen:
+                    ranked.append((float(gain[place]), len(ranked), term))
         return [term for _, _, term in sorted(ranked, key=lambda item: -item[0])[:most]]
 
     def _column(self, term: Weighed) -> Array:

@@ -117,7 +117,9 @@ class Form:
     write: Write
 
 
-def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *, n_most: int = 3) -> list[Induced]:
+def induce(
+    domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *, n_most: int = 3, least: float = -np.inf
+) -> list[Induced]:
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
@@ -125,6 +127,8 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
         trials: All experiments, answers in the order of presentation.
         rng: Divides trials into folds.
         n_most: Theories returned, of different forms, best first.
+        least: Criterion that a theory must exceed, nats per choice: what does not even do so on the answers that it
+            was fitted to is not tried on left-out ones.
 
     Returns:
         Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
@@ -134,7 +138,7 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
     if not trials or any(item.n_options != trials[0].n_options for item in trials):
         return []
     if domain.sequential:
-        return _lessons(domain, trials, rng)[:n_most]
+        return [item for item in _lessons(domain, trials, rng) if item.criterion > least][:n_most]
     if trials[0].n_options != 2:
         return []
     answers = read_answers(domain, trials)
@@ -144,11 +148,16 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
     place = rng.permutation(n_groups)[answers.group]
     first = sorted(trials[0].stimuli.arrays)[0]
     found = []
-    for form in _forms(answers, first):
+    for form in _forms(answers, first, rng):
+        counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
+        models, explained = form.fit(counts), _explained(form, answers, counts)
+        if max(map(explained, models.values()), default=-np.inf) <= least * float(answers.count.sum()):
+            continue
         size, score = _best_size(form, answers, place)
         if size is None:
             continue
-        model = _shortest(form, answers, size)
+        # A larger one that explains no more was better by chance on the trials left out.
+        model = max([item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]], key=explained)
         source, claim = form.write(model)
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
@@ -156,7 +165,7 @@ def induce(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *
         found.append(
             Induced(source, score, _error(answers, model, form.by_row), model.n_terms, form.kind, claim, price)
         )
-    found.sort(key=lambda item: -item.criterion)
+    found = sorted((item for item in found if item.criterion > least), key=lambda item: -item.criterion)
     kinds: dict[str, Induced] = {}
     for item in found:
         kinds.setdefault(item.kind, item)
@@ -173,7 +182,7 @@ def _lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator)
     return sorted(found, key=lambda item: -item.criterion)
 
 
-def _forms(answers: Answers, first: str) -> list[Form]:
+def _forms(answers: Answers, first: str, rng: np.random.Generator) -> list[Form]:
     plain = leads(answers)
     signed = signs(plain)
     divisions = gates(answers)
@@ -205,7 +214,7 @@ def _forms(answers: Answers, first: str) -> list[Form]:
     ]
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
-        if depends_on_past(answers, plain, signed):
+        if depends_on_past(answers, plain, signed, rng):
             forms += _past_forms(answers, first, plain, signed, divisions, search.deeper, grown, lapse)
     return forms
 
@@ -352,16 +361,10 @@ def _best_size(form: Form, answers: Answers, place: NDArray[np.intp]) -> tuple[i
     return best, scores[best]
 
 
-def _shortest(form: Form, answers: Answers, size: int) -> Model:
-    """Of the rules up to a size that fit all answers best, the one that explains most beyond its price.
-
-    A larger one that explains no more was better by chance on the trials left out.
-    """
-    counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
-    models = form.fit(counts)
+def _explained(form: Form, answers: Answers, counts: Array) -> Callable[[Model], float]:
+    """Log predictive probability of the answers that a model was fitted to, less the model's price, in nats."""
     trial = answers.trial if form.by_row else np.arange(len(answers.counts))
-    fitting = [model for k, model in sorted(models.items()) if k <= size] or [models[min(models)]]
-    return max(fitting, key=lambda model: _log_predictive(model, counts, trial) - model.price)
+    return lambda model: _log_predictive(model, counts, trial) - model.price
 
 
 def _log_predictive(model: Model, counts: Array, trial: NDArray[np.intp]) -> float:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from theories.induction.kernel import logarithms, scores_of_leaves
 from theories.induction.terms import Terms
 
 Array = NDArray[np.float64]
@@ -130,6 +131,7 @@ class TreeSearch:
         self.discriminates = np.abs(self.signs)
         self.lead_prices, self.gate_prices = leads.prices, gates.prices
         self.b, self.a = (counts[used, side].astype(np.float32) for side in (1, 0))
+        self.logarithms = logarithms(int(counts.sum()))
         self.parameter = 0.5 * float(np.log(max(counts.sum(), 2)))
         self.deeper = np.arange(len(gates.items))
         self._known: dict[bytes, list[Grown]] = {}
@@ -276,11 +278,9 @@ class TreeSearch:
         total_b: NDArray[np.float32],
         total_a: NDArray[np.float32],
     ) -> tuple[Array, Array, Array]:
-        agree, disagree = _sides(difference, with_b, with_a)
-        b, a = total_b.astype(np.float64), total_a.astype(np.float64)
-        ties = self._constants(b[:, None] - with_b, a[:, None] - with_a)
-        score = log_likelihood(agree, disagree) + ties - self.lead_prices - self.parameter
-        return score, b, a
+        prices, constant = self.lead_prices + self.parameter, self.parameter + SIDE_PRICE
+        score = scores_of_leaves(difference, with_b, with_a, total_b, total_a, self.logarithms, prices, constant)
+        return score, total_b.astype(np.float64), total_a.astype(np.float64)
 
     def _constants(self, b: Array, a: Array) -> Array:
         """Log likelihood of one probability, even odds costing nothing."""

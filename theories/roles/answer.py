@@ -28,12 +28,32 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class TypedClaim(Answer):
+    """One number that can be computed from the cited records; see `theories.roles.typed_claim`."""
+
+    quantity: Annotated[str, Field(min_length=1, max_length=80)]
+    of: Annotated[str, Field(max_length=200)]
+    """``people``, a theory by name, or empty."""
+    against: Annotated[str, Field(max_length=200)]
+    """What it is compared with; empty for a number by itself."""
+    experiment: Annotated[str, Field(max_length=40)]
+    trial: Annotated[int, Field(ge=0, le=1_000_000)]
+    """0 where it is of no single trial."""
+    option: Annotated[str, Field(max_length=40)]
+    direction: Literal["is", "above", "below"]
+    value: Annotated[str, Field(pattern=r"^-?[0-9]{1,9}([.][0-9]{1,9})?$")]
+    """As text, since its digits say how exact it is."""
+    unit: Literal["share", "percent", "nats per choice", "count", "none"]
+
+
 class Statement(Answer):
-    """Something that records bear out."""
+    """Something that records bear out, as claims that can be computed; its words are not checked."""
 
     text: Sentence
-    """With every number as the records have it."""
+    """In the model's own words."""
     cites: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=4)]
+    claims: Annotated[tuple[TypedClaim, ...], Field(max_length=3)] = ()
+    """What is computed; a statement without any is not checked."""
 
 
 class CaseReading(Answer):

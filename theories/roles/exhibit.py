@@ -16,11 +16,13 @@ from language_models.context import Entry
 from language_models.tool import mention
 from theories.claim import PROPERTIES, variations
 from theories.record import Diagnosis, TheoryScored
+from theories.roles.typed_claim import PEOPLE, ClaimFact, facts_in
 from theories.theory import Theory
 from traces.digest import Digest
 
 MOST_ROWS = 8
 """Trials shown of one experiment: those that both theories miss most."""
+MOST_OF_TITLE = 60
 MOST_EXPERIMENTS = 3
 """The latest, of which answers and predictions are shown trial by trial."""
 
@@ -34,11 +36,23 @@ class Exhibit:
     """Plain values, or a text."""
     reference: str = ""
     """Digest of the record that it shows; empty for what cannot be cited."""
+    facts: tuple[ClaimFact, ...] | None = None
+    """What each of its numbers is a number of; None for plain values, called by the names on the way."""
+
+    @property
+    def numbers(self) -> tuple[ClaimFact, ...]:
+        """What claims about it are computed from."""
+        return tuple(facts_in(self.value)) if self.facts is None else self.facts
+
+    def is_cited_by(self, mark: str) -> bool:
+        """Whether a citation means it: ``#`` and the beginning of its digest."""
+        return bool(self.reference) and self.reference.startswith(mark.removeprefix("#"))
 
     @property
     def entry(self) -> Entry:
         """As a piece of data in a prompt."""
-        source = f"{self.title} {mention(self.reference)}" if self.reference else self.title
+        title = self.title[:MOST_OF_TITLE]  # so that the fence, which cuts long sources, leaves the digest
+        source = f"{title} {mention(self.reference)}" if self.reference else title
         return Entry(kind="data", text=_text(self.value), source=source, reference=self.reference)
 
 
@@ -86,12 +100,20 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
         "where": diagnosis.location,
         "hypothesis": diagnosis.hypothesis,
     }
+    loser, leader = names[diagnosis.loser], names[diagnosis.leader]
+    facts = [
+        ClaimFact("score", -diagnosis.difference, of=loser, against=leader),
+        ClaimFact("score", diagnosis.difference, of=leader, against=loser),
+        ClaimFact("standard_error", diagnosis.standard_error, of=loser, against=leader),
+        ClaimFact("standard_error", diagnosis.standard_error, of=leader, against=loser),
+    ]
     claims = [item for item in diagnosis.claims if item.feature] or diagnosis.claims
     for number, claim in enumerate(claims, start=1):
         value[f"claim_{number}"] = claim.text
+        facts.append(ClaimFact(f"claim_{number}", claim.effect))
         if claim.recommendation:
             value[f"advice_{number}"] = claim.recommendation
-    return Exhibit("case file", value, digest)
+    return Exhibit("case file", value, digest, tuple(facts))
 
 
 def answers_exhibit(
@@ -109,7 +131,12 @@ def answers_exhibit(
         }
         for row in rows
     ]
-    return Exhibit(f"answers in experiment {name or trials.experiment}", value, digest)
+    experiment = name or trials.experiment
+    facts: list[ClaimFact] = []
+    for row in map(int, rows):
+        facts.append(ClaimFact("answers", float(counts[row]), PEOPLE, experiment=experiment, trial=row + 1))
+        facts += _share_facts(PEOPLE, experiment, row, shares[row])
+    return Exhibit(f"answers in experiment {experiment}", value, digest, tuple(facts))
 
 
 def predictions_exhibit(theory: str, score: TheoryScored, digest: Digest, rows: Sequence[int]) -> Exhibit:
@@ -117,11 +144,28 @@ def predictions_exhibit(theory: str, score: TheoryScored, digest: Digest, rows: 
     declared = score.declared.scores
     predicted = _by_trial(score)
     value: dict[str, Any] = {
+        "theory": theory,
+        "experiment": score.experiment,
         "log_score_nats_per_choice": _rounded(declared.mean),
         "squared_error_of_proportions": _rounded(score.error),
         "predicted": {f"trial {int(row) + 1}": _shares(predicted[row]) for row in rows},
     }
-    return Exhibit(f"{theory} on experiment {score.experiment}", value, digest)
+    facts = [
+        ClaimFact("score", declared.mean, theory, experiment=score.experiment),
+        ClaimFact("squared_error", score.error, theory, experiment=score.experiment),
+    ]
+    for row in map(int, rows):
+        facts += _share_facts(theory, score.experiment, row, predicted[row])
+    return Exhibit(f"experiment {score.experiment}: {theory}", value, digest, tuple(facts))
+
+
+def _share_facts(of: str, experiment: str, row: int, shares: NDArray[np.float64]) -> list[ClaimFact]:
+    """Shares of the options, as claims call them."""
+    named = ["first", "second"] if len(shares) == 2 else [f"option {place + 1}" for place in range(len(shares))]
+    return [
+        ClaimFact("share", float(share), of, experiment=experiment, trial=row + 1, option=option)
+        for option, share in zip(named, shares, strict=True)
+    ]
 
 
 def missed_rows(trials: Trials, scores: Sequence[TheoryScored], most: int = MOST_ROWS) -> list[int]:

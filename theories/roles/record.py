@@ -98,11 +98,24 @@ class CheckedStatement(Record):
     kind: Literal["checked_statement"] = "checked_statement"
     version: Literal[1] = 1
     text: str
+    """In the role's own words, which nothing checks."""
     cites: tuple[str, ...]
     """As written."""
     supported: bool
+    """Whether it has typed claims and all of them came out when they were computed from the cited records."""
     problems: tuple[str, ...]
-    """What the records do not bear out; a statement with any is not passed on."""
+    """What the records do not bear out."""
+    told: str = ""
+    """Its claims in the laboratory's words, if they came out: this is passed on as supported, never the text."""
+    computed: bool | None = None
+    """Whether there was anything to compute; None for earlier versions, which looked for digits in the records."""
+
+    @property
+    def outcome(self) -> Literal["supported", "not borne out", "not checked"]:
+        """What it is called wherever it is shown."""
+        if self.problems:
+            return "not borne out"
+        return "supported" if self.supported and self.computed else "not checked"
 
 
 class CaseRead(Record):

@@ -1,20 +1,24 @@
-"""The server of the page: people take part at ``/study/``, a preview at ``/preview/KEY/``, the researcher's page apart.
+"""The servers of the page: people take part at ``/study/`` of one; preview and researcher's page are another's.
 
-It reads the experiments that a pass registered and writes answers to the collection and the inbox, never the journal.
-Who somebody is stands in a cookie that no script can read; what is answered is a number for the step that is asked now.
+What is opened to participants opens nothing else, since the two have a port each. They read the experiments that a pass
+registered and write answers to the collection and the inbox, never the journal. Who somebody is stands in a cookie
+that only the server makes and no script can read; what is answered is a number for the step that is asked now.
 """
 
 import asyncio
 import hashlib
 import hmac
+import ipaddress
 import json
 import logging
 import re
 import secrets
 import sqlite3
+import threading
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, MutableMapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from html import escape
 from pathlib import Path
 from time import monotonic
@@ -28,8 +32,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from experiments.participants.web.door import (
+    ANSWER_SECONDS,
+    REQUEST_SECONDS,
+    HostGuard,
+    Receive,
+    Scope,
+    Send,
+    headers_of,
+)
 from experiments.participants.web.store import (
     ACTIVE,
+    INVITATION,
     Identifiers,
     NoPlaceError,
     NotAskedError,
@@ -61,6 +75,8 @@ REQUESTS_AT_ONCE: Final = 60.0
 """Of one session."""
 ADDRESS_PER_SECOND: Final = 300.0
 """Requests from one address, behind which a whole class may sit."""
+HOUR_SECONDS: Final = 3600.0
+MOST_ADDRESSES: Final = 100_000
 SWEEP_SECONDS: Final = 5.0
 COOKIE: Final = "lakatos"
 VISITOR: Final = "Lakatos-Visitor"
@@ -79,17 +95,6 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 """On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
-SERVER: Final[dict[str, Any]] = {
-    "log_level": "warning",
-    "access_log": False,  # addresses of people's computers are written down nowhere
-    "server_header": False,
-    "timeout_keep_alive": 65,  # longer than most decisions
-}
-"""Settings of uvicorn."""
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class _Body(BaseModel):
@@ -116,6 +121,7 @@ class Decline(_Body):
 
     language: Language
     prolific: ProlificParameters | None = None
+    invitation: Identifier | None = None
 
 
 class Consent(_Body):
@@ -125,6 +131,8 @@ class Consent(_Body):
     """Digest of the text that was shown."""
     language: Language
     prolific: ProlificParameters | None = None
+    invitation: Identifier | None = None
+    """What the link of an invitation holds."""
 
 
 class Comprehension(_Body):
@@ -189,6 +197,7 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
         401: "No session, or no right.",
         403: "Another site asks.",
         404: "Nothing here.",
+        408: "Too slow.",
         409: "Not asked now.",
         413: "Too large.",
         415: "Not JSON.",
@@ -210,26 +219,23 @@ def create_app(
     folder: Path,
     *,
     store: Store | None = None,
-    researcher_token: str = "",
+    names: Collection[str] = (),
     secure: bool = False,
     sweep_seconds: float = SWEEP_SECONDS,
     requests_per_second: float = REQUESTS_PER_SECOND,
 ) -> FastAPI:
-    """The server of one run's page.
+    """The server on which people take part in one run's experiments.
 
     Args:
         folder: Of the run; holds ``collection.sqlite`` and ``inbox.sqlite``.
         store: Of the collection, where one is open already.
-        researcher_token: Opens the researcher's page; a new one by default. ``app.state.researcher_token`` has it, and
-            ``app.state.preview_key`` the part of the preview's address that only who knows it can find.
+        names: By which people reach it, beside addresses in numbers and ``localhost``.
         secure: Whether people reach the page by https, so that the cookie never travels without it.
         sweep_seconds: Between looks for people who stopped.
         requests_per_second: Of one session in the long run.
     """
     kept = store or Store(folder)
     inbox = Inbox(Path(folder) / "inbox.sqlite")
-    token = researcher_token or secrets.token_urlsafe(32)
-    preview_key = hmac.new(token.encode(), b"preview", "sha256").hexdigest()[:32]
 
     def settle() -> None:
         kept.expire()
@@ -250,19 +256,59 @@ def create_app(
         sweeping.cancel()
         await run_in_threadpool(settle)
 
-    app = FastAPI(title="Lakatos: taking part", openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
-    app.state.researcher_token, app.state.preview_key, app.state.store = token, preview_key, kept
-    app.add_middleware(_Guard, requests_per_second=requests_per_second)
+    app = _server("Lakatos: taking part", names, requests_per_second, life)
+    app.state.store = kept
     app.include_router(_page(kept, inbox, preview=False, secure=secure), prefix="/study", tags=["study"])
-    app.include_router(
-        _page(kept, inbox, preview=True, secure=secure), prefix=f"/preview/{preview_key}", include_in_schema=False
-    )
-    app.include_router(_researcher(kept, token, preview_key), prefix="/researcher", tags=["researcher"])
-    app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     @app.get("/", include_in_schema=False)
     def root() -> Response:
         return Response(status_code=307, headers={"Location": "/study/"})
+
+    return app
+
+
+def create_desk(
+    folder: Path,
+    *,
+    store: Store | None = None,
+    names: Collection[str] = (),
+    token: str = "",
+    study: str = "/study/",
+    requests_per_second: float = REQUESTS_PER_SECOND,
+) -> FastAPI:
+    """The researcher's server: how far collection is, and a preview of the page in which nothing counts.
+
+    Args:
+        folder: Of the run.
+        store: Of the collection, where one is open already.
+        names: By which it is reached, beside addresses in numbers and ``localhost``.
+        token: Opens the researcher's page; a new one by default. ``app.state.token`` has it, and
+            ``app.state.preview_key`` the part of the preview's address that only who knows it can find.
+        study: Address at which people take part.
+        requests_per_second: Of one session in the long run.
+    """
+    kept = store or Store(folder)
+    secret = token or secrets.token_urlsafe(32)
+    preview_key = hmac.new(secret.encode(), b"preview", "sha256").hexdigest()[:32]
+    app = _server("Lakatos: the researcher's page", names, requests_per_second)
+    app.state.token, app.state.preview_key, app.state.store = secret, preview_key, kept
+    preview = _page(kept, Inbox(Path(folder) / "inbox.sqlite"), preview=True, secure=False)
+    app.include_router(preview, prefix=f"/preview/{preview_key}", include_in_schema=False)
+    app.include_router(_researcher(kept, secret, preview_key, study), prefix="/researcher", tags=["researcher"])
+    return app
+
+
+def _server(
+    title: str,
+    names: Collection[str],
+    requests_per_second: float,
+    life: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
+) -> FastAPI:
+    """A server with the page's files, its guards and its words for what goes wrong."""
+    app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
+    app.add_middleware(HostGuard, names=names)
+    app.add_middleware(_Guard, requests_per_second=requests_per_second)
+    app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     @app.exception_handler(RefusedError)
     def refused(_: Request, error: RefusedError) -> JSONResponse:
@@ -300,13 +346,20 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
 
     Visitor = Annotated[str, Depends(visitor_in)]  # noqa: N806 - an annotation
 
+    def is_ours(token: str) -> bool:
+        """Whether the server made a token: no other one is taken, or somebody could plant it in another's browser."""
+        known = bool(re.fullmatch(TOKEN, token))
+        return known and (is_made_here(store.key, token) or store.session(token) is not None)
+
+    addresses = AddressBook()
+
     def cookie_in(request: Request, visitor: Visitor, lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> str:
         return request.cookies.get(cookie_of(visitor), "") if visitor else lakatos
 
     Given = Annotated[str, Depends(cookie_in)]  # noqa: N806 - an annotation
 
     def token_of(given: Given) -> str:
-        if not re.match(TOKEN, given):
+        if not is_ours(given):
             raise RefusedError(401, "cookie", "open the page first; it sets the cookie that this needs.")
         return given
 
@@ -336,7 +389,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     def page(request: Request) -> Response:
         visitor = visitor_of(None if preview else _identifiers(request))
         given = request.cookies.get(cookie_of(visitor), "")
-        token = given if re.match(TOKEN, given) else secrets.token_urlsafe(32)
+        token = given if is_ours(given) else make_token(store.key)
         session = store.session(token)
         experiment = session.experiment if session else store.current()
         language = session.language if session else language_of(experiment, _asked(request, experiment))
@@ -362,7 +415,9 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         return public_texts(session.experiment if session else store.current(), language)
 
     @routes.get("/api/state")
-    def state(token: Token, language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en") -> State:
+    def state(
+        token: Token, visitor: Visitor, language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en"
+    ) -> State:
         """Where this person is."""
         session = store.session(token)
         if session is not None and session.preview == preview:
@@ -370,12 +425,14 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         experiment = store.current()
         if experiment is None:
             return State(**outside(language_of(None, language), "closed"))
+        if experiment.settings.access == "invited" and not visitor and not preview:
+            return State(**outside(language_of(experiment, language), "uninvited"))
         return State(phase="consent", language=language_of(experiment, language), preview=preview, steps=[])
 
     @routes.post("/api/consent")
-    def consent(token: Token, visitor: Visitor, body: Consent) -> State:
+    def consent(request: Request, token: Token, visitor: Visitor, body: Consent) -> State:
         """Begin, or go on where this person was."""
-        identifiers = identifiers_of(body.prolific)
+        identifiers = identifiers_of(body.prolific, body.invitation)
         if not preview and visitor_of(identifiers) != visitor:
             raise RefusedError(409, "visitor", "this tab is another person's; open the page by its own address.")
         session = store.session(token)
@@ -385,6 +442,10 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         language = language_of(experiment, body.language)
         if body.consent != consent_digest(consent_of(experiment, language)):
             raise RefusedError(409, "consent", "the text was changed in the meantime; read it again.")
+        address = request.client.host if request.client else ""
+        limited = session is None and not preview and experiment.settings.access == "open"
+        if limited and not addresses.admit(address, experiment.settings.hourly_from_address):
+            return State(**outside(language, "crowded"))
         try:
             joined = store.join(
                 token,
@@ -457,7 +518,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     return routes
 
 
-def _researcher(store: Store, token: str, preview_key: str) -> APIRouter:
+def _researcher(store: Store, token: str, preview_key: str, study: str) -> APIRouter:
     """What only the researcher may ask."""
     routes = APIRouter(responses=PROBLEMS)
 
@@ -473,14 +534,74 @@ def _researcher(store: Store, token: str, preview_key: str) -> APIRouter:
     @routes.get("/api/status", dependencies=[Depends(researcher)], response_model=dict[str, Any])
     def status() -> dict[str, Any]:
         """How far each experiment is, and the address of the preview."""
-        return {"experiments": store.status(), "preview": f"/preview/{preview_key}/", "study": "/study/"}
+        made, used = store.invitations()
+        invited = {"made": made, "used": used}
+        return {
+            "experiments": store.status(),
+            "invitations": invited,
+            "preview": f"/preview/{preview_key}/",
+            "study": study,
+        }
 
     return routes
 
 
-def identifiers_of(who: ProlificParameters | None) -> Identifiers | None:
-    """What the page was told of a person by Prolific."""
-    return Identifiers("prolific", who.participant, who.study, who.submission) if who else None
+def identifiers_of(who: ProlificParameters | None, invitation: str | None = None) -> Identifiers | None:
+    """What the page was told of a person by Prolific, or by the link of an invitation."""
+    if who is not None:
+        return Identifiers("prolific", who.participant, who.study, who.submission)
+    return Identifiers(INVITATION, invitation) if invitation else None
+
+
+def make_token(key: bytes, chosen: bytes = b"") -> str:
+    """What a browser holds to be known again: 16 random bytes, and a seal by which the server knows its own.
+
+    Args:
+        key: Of the run's collection, which nobody else has.
+        chosen: The 16 bytes, where they are not to be random.
+    """
+    chosen = chosen or secrets.token_bytes(16)
+    return urlsafe_b64encode(chosen + _seal(key, chosen)).rstrip(b"=").decode()
+
+
+def is_made_here(key: bytes, token: str) -> bool:
+    """Whether a token of the right form carries the server's seal."""
+    held = urlsafe_b64decode(f"{token}=")
+    return hmac.compare_digest(held[16:], _seal(key, held[:16]))
+
+
+def _seal(key: bytes, chosen: bytes) -> bytes:
+    return hmac.new(key, b"cookie" + chosen, "sha256").digest()[:16]
+
+
+class AddressBook:
+    """When people began lately, by internet address; in memory alone, and forgotten after an hour."""
+
+    def __init__(self) -> None:
+        self._begun: OrderedDict[str, list[float]] = OrderedDict()
+        self._salt, self._lock = secrets.token_bytes(16), threading.Lock()
+
+    def admit(self, address: str, most: int) -> bool:
+        """Whether one more may begin from an address, who then counts; ``most`` in an hour, 0 for any number."""
+        with self._lock:
+            name, now = self._name(address), monotonic()
+            lately = [time for time in self._begun.pop(name, []) if now - time < HOUR_SECONDS]
+            admitted = not most or len(lately) < most
+            self._begun[name] = [*lately, now] if admitted else lately
+            while len(self._begun) > MOST_ADDRESSES:
+                self._begun.popitem(last=False)
+            return admitted
+
+    def _name(self, address: str) -> str:
+        """An address that cannot be read back; of the sixth version, a household's whole network."""
+        try:
+            number = ipaddress.ip_address(address)
+        except ValueError:
+            network = address
+        else:
+            wide = number.version == 6
+            network = str(ipaddress.ip_network(f"{address}/64", strict=False)) if wide else address
+        return hmac.new(self._salt, network.encode(), "sha256").hexdigest()
 
 
 def visitor_of(who: Identifiers | None) -> str:
@@ -496,9 +617,12 @@ def cookie_of(visitor: str) -> str:
 
 
 def _identifiers(request: Request) -> Identifiers | None:
-    """Whom Prolific says it sends, if the address says so as it should."""
+    """Whom Prolific says it sends, or whom we invited, if the address says so as it should."""
     given = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
-    return Identifiers("prolific", *given) if all(re.fullmatch(IDENTIFIER, value) for value in given) else None
+    if all(re.fullmatch(IDENTIFIER, value) for value in given):
+        return Identifiers("prolific", *given)
+    invitation = request.query_params.get(INVITATION, "")
+    return Identifiers(INVITATION, invitation) if re.fullmatch(IDENTIFIER, invitation) else None
 
 
 def _asked(request: Request, experiment: Any) -> str:
@@ -530,7 +654,7 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = headers_of(scope)
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -546,10 +670,19 @@ class _Guard:
         if problem is not None:
             await problem(scope, receive, sending)
             return
+        with suppress(TimeoutError):  # the connection ends with an answer that nobody took
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._answer(scope, receive, sending)
+
+    async def _answer(self, scope: Scope, receive: Receive, sending: Send) -> None:
         if scope["method"] in ("GET", "HEAD"):
             await self.app(scope, receive, sending)
             return
-        body = await _read(receive)
+        try:
+            body = await asyncio.wait_for(_read(receive), REQUEST_SECONDS)
+        except TimeoutError:
+            await _problem(408, "slow", "the request did not arrive.", {"Connection": "close"})(scope, receive, sending)
+            return
         if body is None:
             await _problem(413, "size", f"at most {LARGEST_BODY} bytes.")(scope, receive, sending)
             return

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -37,9 +38,12 @@ LONGEST_RESPONSE_TIME_MS: Final = 1e9
 PREVIEW_SECONDS: Final = 86_400.0
 LAG_SECONDS: Final = 1800.0
 """A service's list may lag behind so long; who is not in it then holds no place."""
-NoPlace: TypeAlias = Literal["full", "closed", "again", "returning"]
+INVITATION: Final = "invitation"
+"""Stands for a recruitment service where somebody comes with an invitation of our own."""
+NoPlace: TypeAlias = Literal["full", "closed", "again", "returning", "uninvited"]
 """``again``: somebody with these identifiers takes part already, in another browser or under another submission.
-``returning``: this person took part in an earlier experiment, and this one needs new people."""
+``returning``: this person took part in an earlier experiment, and this one needs new people.
+``uninvited``: everybody needs an invitation here, and this person has none that is ours."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS experiment (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE, n_participants INTEGER NOT NULL,
@@ -68,8 +72,10 @@ CREATE TABLE IF NOT EXISTS service (
     experiment TEXT NOT NULL REFERENCES experiment (key), service TEXT NOT NULL, study TEXT NOT NULL,
     codes TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (experiment, service)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS invitation (token TEXT PRIMARY KEY, made REAL NOT NULL, used REAL) STRICT;
 """
-_KNOWN_ADDED: Final = "ALTER TABLE identifier ADD COLUMN known INTEGER"
+_ADDED: Final = (("identifier", "known", "INTEGER"), ("session", "began", "REAL"))
+"""Columns that files of earlier versions lack."""
 ACTIVE: Final = "active"
 
 
@@ -93,6 +99,7 @@ class NoPlaceError(ExperimentError):
             "closed": "no experiment is open.",
             "again": "somebody with these identifiers takes part already.",
             "returning": "this person took part in an earlier experiment.",
+            "uninvited": "everybody needs an invitation here.",
         }
         super().__init__(words[reason])
         self.reason: NoPlace = reason
@@ -238,9 +245,10 @@ class Store:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._connection.executescript(_SCHEMA)
-            columns = {row[1] for row in self._connection.execute("PRAGMA table_info(identifier)")}
-            if "known" not in columns:
-                self._connection.execute(_KNOWN_ADDED)
+            for table, column, kind in _ADDED:
+                columns = {row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")}
+                if column not in columns:
+                    self._connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
         except (OSError, sqlite3.Error) as error:
             raise SourceError(f"cannot use the collection {self.path}: {error}.") from error
         self._connection.row_factory = sqlite3.Row
@@ -284,6 +292,26 @@ class Store:
             )
             if changed.rowcount == 0:
                 raise SourceError(f"no experiment {key[:8]} in {self.path}.")
+
+    def invite(self, n_people: int) -> list[str]:
+        """Make invitations, each for one person and for whatever experiment is open when it is used.
+
+        Only a digest of each is kept: whoever reads the file can take part in nobody's place.
+
+        Returns:
+            One secret for each person.
+        """
+        made = [secrets.token_urlsafe(16) for _ in range(n_people)]
+        with self._change() as sql:
+            rows = [(hashed(token), self.clock()) for token in made]
+            sql.executemany("INSERT INTO invitation (token, made) VALUES (?, ?)", rows)
+        return made
+
+    def invitations(self) -> tuple[int, int]:
+        """How many invitations were made, and how many of them were used."""
+        with self._lock:
+            row = self._connection.execute("SELECT count(*), count(used) FROM invitation").fetchone()
+        return int(row[0]), int(row[1])
 
     def close(self, key: Digest) -> None:
         """Let nobody new in; who is taking part may finish."""
@@ -416,15 +444,21 @@ class Store:
             experiment: Key of the one whose text was agreed to; nobody new is put into another one.
 
         Raises:
-            NoPlaceError: No experiment is open, all places are taken, or this person took part already.
+            NoPlaceError: No experiment is open, all places are taken, this person took part already, or has no
+                invitation where everybody needs one.
             OtherExperimentError: Another experiment has a place now.
         """
         now = self.clock()
+        invitation = hashed(identifiers.participant) if identifiers and identifiers.service == INVITATION else ""
         person = pseudonym(self.key, "web", hashed(token))
+        if invitation:
+            person, identifiers = pseudonym(self.key, INVITATION, invitation), None
         if identifiers:
             person = pseudonym(self.key, identifiers.service, identifiers.participant)
         with self._change() as sql:
-            if identifiers and not preview:
+            if invitation and not preview:
+                session = self._invited(token, person)
+            elif identifiers and not preview:
                 session = self._session(
                     "number = "
                     "(SELECT session FROM identifier WHERE service = ? AND participant = ? AND submission = ?)",
@@ -441,6 +475,7 @@ class Store:
                     raise NoPlaceError("full" if first else "closed")
                 if not preview:
                     self._check_new(person, found)
+                    self._check_invited(invitation, identifiers, found)
                 if experiment not in (None, found.key):
                     raise OtherExperimentError(f"the next place is in the experiment {found.name}.")
                 place = sql.execute(
@@ -458,6 +493,7 @@ class Store:
                 ).lastrowid  # fmt: skip
                 session = self._session("number = ?", number)
                 assert session is not None
+                sql.execute("UPDATE invitation SET used = coalesce(used, ?) WHERE token = ?", (now, invitation))
             sql.execute(
                 "INSERT INTO access (token, session) VALUES (?, ?) ON CONFLICT (token) DO UPDATE SET session = ?",
                 (hashed(token), session.number, session.number),
@@ -479,9 +515,10 @@ class Store:
         with self._change() as sql:
             now = self._fresh(session)
             if now.status == ACTIVE and not now.passed and now.attempts == attempt:
+                time = self.clock()
                 sql.execute(
-                    "UPDATE session SET passed = ?, attempts = ?, seen = ? WHERE number = ?",
-                    (passed, attempt + 1, self.clock(), session.number),
+                    "UPDATE session SET passed = ?, attempts = ?, seen = ?, began = ? WHERE number = ?",
+                    (passed, attempt + 1, time, time if passed else None, session.number),
                 )
                 if not passed and attempt + 1 >= most:
                     self._end(session.number, "screened_out")
@@ -694,12 +731,17 @@ class Store:
         if session.status == ACTIVE:
             return None
         rows = self._connection.execute(
-            "SELECT position, response, response_time_ms, feedback FROM answer WHERE session = ? ORDER BY position",
+            "SELECT position, response, response_time_ms, feedback, answered FROM answer WHERE session = ? "
+            "ORDER BY position",
             (session.number,),
         ).fetchall()
+        (began,) = self._connection.execute(
+            "SELECT coalesce(began, started) FROM session WHERE number = ?", (session.number,)
+        ).fetchone()
         steps = plan_of(session.experiment, session.place)
         trials = [row for row in rows if steps[row["position"]].kind == "trial"]
         feedback = [json.loads(row["feedback"]) for row in trials]
+        arrivals = pairwise([began, *(row["answered"] for row in trials)])
         status: Any = session.status
         found: Status = status
         return PersonAnswers(
@@ -709,6 +751,7 @@ class Store:
             trial=tuple(steps[row["position"]].row for row in trials),
             response=tuple(row["response"] for row in trials),
             response_time_ms=tuple(row["response_time_ms"] for row in trials),
+            server_time_ms=tuple(round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals),
             feedback={name: tuple(item[name] for item in feedback) for name in (feedback[0] if feedback else {})},
             checks=tuple(
                 row["response"] == steps[row["position"]].row for row in rows if steps[row["position"]].kind == "check"
@@ -771,6 +814,35 @@ class Store:
             feedback={} if latest is None else json.loads(latest["feedback"]),
             **copied,
         )
+
+    def _invited(self, token: str, person: str) -> Session | None:
+        """The session of an invited person, in this browser or another one; None where a new one may begin."""
+        here = self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
+        mine = "(SELECT max(number) FROM session WHERE person = ? AND preview = 0)"
+        latest = here or self._session(f"number = {mine}", person)
+        found = self._current(preview=False)
+        if here or latest is None or latest.status == ACTIVE or found is None:
+            return latest
+        goes_on = found.settings.returning == "admit" and found.key != latest.experiment.key
+        return None if goes_on else latest
+
+    def _check_invited(self, invitation: str, identifiers: Identifiers | None, experiment: Experiment) -> None:
+        """Refuse somebody who needs an invitation and has none, or whose invitation another person used."""
+        row = self._connection.execute("SELECT used FROM invitation WHERE token = ?", (invitation,)).fetchone()
+        came = self._connection.execute(
+            "SELECT 1 FROM session WHERE person = ? AND preview = 0", (pseudonym(self.key, INVITATION, invitation),)
+        ).fetchone()
+        if row is not None and row["used"] is not None and came is None:
+            raise NoPlaceError("again")  # whoever used it was erased since
+        sent = (
+            identifiers is not None
+            and self._connection.execute(
+                "SELECT 1 FROM service WHERE experiment = ? AND service = ? AND study = ?",
+                (experiment.key, identifiers.service, identifiers.study),
+            ).fetchone()
+        )
+        if experiment.settings.access == "invited" and row is None and not sent:
+            raise NoPlaceError("uninvited")
 
     def _check_new(self, person: str, experiment: Experiment) -> None:
         """Refuse somebody who took part before."""

@@ -21,8 +21,6 @@ from experiments.task import Design, Domain
 from traces.digest import Digest
 
 Array = NDArray[Any]
-LOOK_AHEAD = 4
-"""Steps that a page holds beyond the one shown, so that a lost connection is not felt at once."""
 MINUTES_BEFORE_TASK = 3
 SECONDS_PER_STEP = 7
 
@@ -51,6 +49,10 @@ class PageSettings:
     """Where people return to; ``{code}`` stands for the completion code."""
     returning: Literal["refuse", "admit"] = "refuse"
     """Whether people of an earlier experiment of the run are admitted to this one."""
+    access: Literal["invited", "open"] = "invited"
+    """Whether people come by invitation or through a recruitment service, or whoever has the link comes in."""
+    hourly_from_address: int = 10
+    """Open link: people who may begin within an hour from one internet address; 0 for any number."""
 
     def __post_init__(self) -> None:
         limits = {
@@ -59,6 +61,7 @@ class PageSettings:
             "idle_minutes": (0.01, 1e6),
             "limit_minutes": (0.01, 1e6),
             "minutes": (0, 1000),
+            "hourly_from_address": (0, 1_000_000),
         }
         for name, (least, most) in limits.items():
             if not least <= getattr(self, name) <= most:
@@ -115,7 +118,8 @@ class Experiment:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Experiment:
         """Inverse of `to_json`."""
-        given = {"design": design_from_json(value["design"]), "settings": PageSettings(**value["settings"])}
+        settings = PageSettings(**{"access": "open", **value["settings"]})  # as it was before there were invitations
+        given = {"design": design_from_json(value["design"]), "settings": settings}
         return cls(**{**value, **given})
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from experiments.participants.answers import LOOK_AHEAD
 from experiments.participants.web.store import ACTIVE, Session
-from experiments.participants.web.study import LOOK_AHEAD, Experiment, Step, available, plan_of, shown
+from experiments.participants.web.study import Experiment, Step, available, plan_of, shown
 from experiments.participants.web.texts import (
     REFERENCE,
     Texts,
@@ -99,7 +101,8 @@ def steps_of(session: Session) -> list[dict[str, Any]]:
     n_steps = 1 if experiment.task.sequential else 1 + LOOK_AHEAD
     coming = plan_of(experiment, session.place)[session.position : session.position + n_steps]
     return [
-        {"position": session.position + place, **_step(session, step, place == 0)} for place, step in enumerate(coming)
+        {"position": session.position + place, **_step(session, session.position + place, step)}
+        for place, step in enumerate(coming)
     ]
 
 
@@ -115,20 +118,29 @@ def feedback_words(experiment: Experiment, texts: Texts, feedback: Mapping[str, 
     return filled(words[kind], amount=f"{abs(reward):.10g}")
 
 
-def _step(session: Session, step: Step, is_next: bool) -> dict[str, Any]:
+def _step(session: Session, position: int, step: Step) -> dict[str, Any]:
+    """What is shown of a step. An attention check has the form of a trial, so that only who reads it can tell."""
     experiment = session.experiment
     texts = texts_of(experiment, session.language)
     labels = option_labels(texts, experiment.domain, experiment.n_options)
     options = [
         {"label": label, "available": free} for label, free in zip(labels, available(experiment, step), strict=True)
     ]
-    if step.kind == "check":
-        sentence = filled(texts["task"]["check"], option=labels[step.row])
-        return {"kind": "check", "question": sentence, "picture": "", "notices": [], "options": options}
-    picture = translated(experiment.task.picture(experiment.design.stimuli, step.row), texts)
+    is_check = step.kind == "check"
+    row = _row_behind_check(session, position) if is_check else step.row
+    picture = translated(experiment.task.picture(experiment.design.stimuli, row), texts)
+    if is_check:
+        picture = f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"
+    is_next = position == session.position and not is_check
     notices = notices_before(experiment, step, session.feedback, texts) if is_next else []
     question = texts["domains"][experiment.domain]["question"]
-    return {"kind": "trial", "question": question, "picture": picture, "notices": notices, "options": options}
+    return {"question": question, "picture": picture, "notices": notices, "options": options}
+
+
+def _row_behind_check(session: Session, position: int) -> int:
+    """A trial that the person has answered before, whose picture stands behind the sentence of an attention check."""
+    before = [step.row for step in plan_of(session.experiment, session.place)[:position] if step.kind == "trial"]
+    return before[len(before) // 2]
 
 
 def notices_before(experiment: Experiment, step: Step, feedback: Mapping[str, float], texts: Texts) -> list[str]:

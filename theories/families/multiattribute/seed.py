@@ -59,7 +59,7 @@ SEEDS = {
     ),
     # Bergert & Nosofsky (2007), JEP: LMC 33(1), 107-129: cues are looked up in an order drawn by their weights.
     "probabilistic_take_the_best": _seed(
-        "Take the best with probabilistic search",
+        "Probabilistic take the best",
         comparison="direction",
         weight="power",
         integration="balance",

@@ -9,7 +9,8 @@ from theories.families.multiattribute.history import HISTORY
 from theories.families.multiattribute.integration import INTEGRATION
 from theories.families.multiattribute.utility import UTILITY
 from theories.families.multiattribute.weight import CONTEXT, DIRECTION, ORDER, SELECTION, WEIGHT
-from theories.grammar import Grammar, Slot
+from theories.families.wording.multiattribute import HEADS, SENTENCES, WORDS
+from theories.grammar import Grammar, Slot, worded
 
 BEFORE = """
 ratings = trials["ratings"] / trials["rating_max"][:, None, None]
@@ -61,23 +62,28 @@ GRAMMAR = Grammar(
         Slot("other", 0, 2),
         Slot("lapse", 0, 1),
     ),
-    mechanisms=(
-        *UTILITY,
-        *COMPARISON,
-        *ORDER,
-        *WEIGHT,
-        *SELECTION,
-        *DIRECTION,
-        *CONTEXT,
-        *HISTORY,
-        *INTEGRATION,
-        *ACCENT,
-        *APPRAISAL,
-        *BIAS,
-        *CHOICE,
-        *OTHER,
-        *LAPSE,
+    mechanisms=worded(
+        (
+            *UTILITY,
+            *COMPARISON,
+            *ORDER,
+            *WEIGHT,
+            *SELECTION,
+            *DIRECTION,
+            *CONTEXT,
+            *HISTORY,
+            *INTEGRATION,
+            *ACCENT,
+            *APPRAISAL,
+            *BIAS,
+            *CHOICE,
+            *OTHER,
+            *LAPSE,
+        ),
+        WORDS,
     ),
+    heads=HEADS,
+    sentences=SENTENCES,
     before=BEFORE,
     after="return p",
     helpers=HELPERS,

@@ -20,7 +20,8 @@ from theories.families.risky.history import HISTORY
 from theories.families.risky.response import CHOICE, LAPSE, MIXTURE, SIDE, TWIST
 from theories.families.risky.utility import UTILITY
 from theories.families.risky.weighting import WEIGHTING
-from theories.grammar import Composition, Grammar, Slot
+from theories.families.wording.risky import HEADS, SENTENCES, WORDS
+from theories.grammar import Composition, Grammar, Slot, worded
 
 HELPERS = """
 def decision_weights(weigh, reached, probabilities, xp):
@@ -65,19 +66,24 @@ GRAMMAR = Grammar(
         Slot("mixture", least=0, most=2),
         Slot("lapse", least=0),
     ),
-    mechanisms=(
-        *UTILITY,
-        *WEIGHTING,
-        *COMPARISON,
-        *SCALE,
-        *ATTENTION,
-        *TWIST,
-        *SIDE,
-        *HISTORY,
-        *CHOICE,
-        *MIXTURE,
-        *LAPSE,
+    mechanisms=worded(
+        (
+            *UTILITY,
+            *WEIGHTING,
+            *COMPARISON,
+            *SCALE,
+            *ATTENTION,
+            *TWIST,
+            *SIDE,
+            *HISTORY,
+            *CHOICE,
+            *MIXTURE,
+            *LAPSE,
+        ),
+        WORDS,
     ),
+    heads=HEADS,
+    sentences=SENTENCES,
     before="""
         # amounts ascend; unused places repeat the best amount with probability 0, and are cut where nobody uses them
         width = (trials["probabilities"] > 0).sum(axis=-1).max(initial=1)
@@ -128,19 +134,19 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         "Cumulative prospect theory", SUM, utility="loss-averse power", weighting="cumulative Tversky-Kahneman"
     ),
     "cumulative_prospect_theory_1992": _seed(
-        "Cumulative prospect theory, losses weighted apart",
+        "Prospect theory, losses apart",
         SUM,
         utility="loss-averse power",
         weighting="cumulative Tversky-Kahneman, losses apart",
     ),
     "cumulative_prospect_theory_prelec": _seed(
-        "Cumulative prospect theory with Prelec's weights",
+        "Prospect theory, Prelec weights",
         SUM,
         utility="loss-averse power",
         weighting="cumulative Prelec",
     ),
     "cumulative_prospect_theory_log_odds": _seed(
-        "Cumulative prospect theory with weights linear in log odds",
+        "Prospect theory, log-odds weights",
         SUM,
         utility="loss-averse power",
         weighting="cumulative linear in log odds",
@@ -175,7 +181,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "probable": _seed("Probable", "probable outcomes", RANGE),
     "tallying": _seed("Tallying", "tallying"),
     "strategy_mixture": _seed(
-        "Expected utility or one good reason",
+        "Utility or one good reason",
         SUM,
         utility="power",
         mixture="at times the worst outcome + at times the most likely outcome",

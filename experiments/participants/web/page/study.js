@@ -290,6 +290,13 @@
     return { participant: given[0], study: given[1], submission: given[2] };
   }
 
+  function invitation() {
+    const given = query.get("invitation") ?? "";
+    return /^[A-Za-z0-9_-]{1,64}$/.test(given) ? given : null;
+  }
+
+  const sender = () => ({ prolific: prolific(), invitation: invitation() });
+
   function consentPage() {
     const words = texts.consent;
     const agreed = make("input", { type: "checkbox", id: "agree" });
@@ -301,7 +308,7 @@
         return;
       }
       start.disabled = true;
-      const body = { consent: words.digest, language: texts.language, prolific: prolific() };
+      const body = { consent: words.digest, language: texts.language, ...sender() };
       const { status, value } = await ask("api/consent", body);
       if (status === 200) {
         take(value);
@@ -314,7 +321,7 @@
     });
     const decline = button(words.decline, async () => {
       decline.disabled = true;
-      const { value } = await ask("api/decline", { language: texts.language, prolific: prolific() });
+      const { value } = await ask("api/decline", { language: texts.language, ...sender() });
       show(words.heading, ...paragraphs([words.declined]), ...wayBack(value));
     }, "plain");
     show(words.heading, languages(), make("div", { className: "card" }, ...paragraphs(words.paragraphs)),

@@ -1,0 +1,117 @@
+"""What a theory says follows its numbers: the side, the strength, the share of people, the limit."""
+
+import pytest
+
+from theories.account import ClauseWording, account_of, read_clauses, share_in_words, tell_clause
+from theories.errors import TheorySourceError
+from theories.families import FAMILIES
+from theories.grammar import Composition
+from theories.prior import Prior, parse_prior
+from theories.theory import TheoryProgram, read_program
+
+PULL = ClauseWording("{much}like it", by="pull", opposite="{much}dislike it", unit=0.5, label="liking")
+
+
+def learned(center: float, spread: float = 0.01, low: float = -4.0, high: float = 4.0) -> Prior:
+    return Prior("normal", low, high, center, spread)
+
+
+@pytest.mark.parametrize(
+    ("center", "words"),
+    [
+        (0.02, "hardly like it"),
+        (0.2, "slightly like it"),
+        (0.7, "like it"),
+        (1.5, "strongly like it"),
+        (-0.2, "slightly dislike it"),
+        (-1.5, "strongly dislike it"),
+    ],
+)
+def test_sign_and_size_choose_the_words(center, words):
+    assert tell_clause(PULL, {"pull": learned(center)}).text == words
+
+
+def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cannot_be_told_apart():
+    priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
+    assert tell_clause(PULL, priors).text == "about two thirds of people like it, the others the other way round"
+    assert tell_clause(PULL, priors, pooled=True).text == "like it"
+
+
+def test_a_centre_at_a_limit_is_said():
+    assert tell_clause(PULL, {"pull": learned(4.0)}).text == "strongly like it (as far as the range allowed)"
+    assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
+
+
+def test_a_range_that_was_not_learned_leaves_the_side_open():
+    clause = tell_clause(PULL, {"pull": Prior("uniform", -1.0, 1.0)})
+    assert clause.text.endswith("or the other way round")
+    assert clause.direction == 0
+
+
+def test_ratios_and_shares_of_people_are_told():
+    curved = ClauseWording("{much}more", by="curve", opposite="{much}less", null=1.0, unit=0.4, ratio=True)
+    assert tell_clause(curved, {"curve": learned(0.7, low=0.1, high=2.0)}).text == "less"
+    assert tell_clause(curved, {"curve": learned(0.97, low=0.1, high=2.0)}).text == "hardly less"
+    kind = ClauseWording("{who} count", by="type")
+    assert tell_clause(kind, {"type": learned(-0.45, 1.0)}).text == "about a third of people count"
+    assert share_in_words(0.99) == "nearly all"
+
+
+def test_learned_values_are_written_and_those_not_learned_left_out():
+    level = ClauseWording("stop at a level ({level%} of the top)")
+    assert tell_clause(level, {"level": learned(0.6, low=0.0, high=1.0)}).text == "stop at a level (60% of the top)"
+    assert tell_clause(level, {"level": Prior("uniform", 0.0, 1.0)}).text == "stop at a level"
+
+
+def test_a_name_takes_the_label_of_the_strongest_clause_on_its_side_and_a_claim_has_three_sentences_at_most():
+    other = ClauseWording("{much}turn", by="turn", opposite="{much}stay", label="turning", opposite_label="staying",
+                          unit=0.5, sentence=3)  # fmt: skip
+    priors = {"pull": learned(0.6), "turn": learned(-1.5)}
+    account = account_of("Adding", [PULL, other], priors)
+    assert account.name == "Adding with staying"
+    assert account.claim == "People like it. They strongly stay."
+    assert account_of("Adding", [PULL], {"pull": learned(0.01)}).name == "Adding"
+
+
+@pytest.mark.parametrize(
+    ("literal", "words"),
+    [
+        ("like it", "must be a list"),
+        ([{"by": "pull"}], "must have 'says'"),
+        ([{"says": "x", "by": "push"}], "push is no declared parameter"),
+        ([{"says": "x ({push})"}], "push is no declared parameter"),
+    ],
+)
+def test_clauses_that_cannot_be_read_are_refused(literal, words):
+    with pytest.raises(TheorySourceError, match=words):
+        read_clauses(literal, {"pull": learned(0.0)})
+
+
+def test_the_source_of_a_composition_is_told_by_its_numbers_and_again_by_newer_ones():
+    grammar = FAMILIES["multiattribute"].grammar
+    slots = dict(FAMILIES["multiattribute"].seeds["diminishing_returns"][1].slots)
+    declared = parse_prior("curvature", grammar.parameters(Composition(slots))["curvature"])
+
+    def at(center: float) -> Prior:
+        return declared.narrowed(center, 0.05)
+
+    source = grammar.write(Composition(slots, {"curvature": at(-0.7).to_literal()}))
+    theory = read_program(TheoryProgram(source, "test"))
+    assert theory.name == "Weighted adding with diminishing returns"
+    assert "value each further rating point less than the one before" in theory.claim
+    lying = read_program(TheoryProgram(source.replace("point less than", "point more than", 1), "test"))
+    assert lying.claim == theory.claim  # the docstring decides nothing
+    again = theory.account(dict(theory.priors) | {"curvature": at(0.7)})
+    assert again.name == "Weighted adding with increasing returns"
+    assert "value each further rating point more than the one before" in again.claim
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_published_names_have_five_words_at_most_and_so_have_those_of_all_forms(domain):
+    family = FAMILIES[domain]
+    labels = [words.get(key, "") for item in family.grammar.mechanisms for words in item.words
+              for key in ("label", "opposite_label")]  # fmt: skip
+    heads = [head for _, head in family.grammar.heads]
+    longest = max(len(label.split()) for label in labels)
+    assert max(len(head.split()) for head in heads) + 1 + longest <= 7  # the longest of both never meet below
+    assert all(len(title.split()) <= 5 for title, _ in family.seeds.values())

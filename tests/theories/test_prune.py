@@ -1,0 +1,86 @@
+"""Backward elimination leaves out what answers that did not choose it can do without, and nothing else."""
+
+import numpy as np
+import pytest
+
+from theories.errors import TheoryRaisedError
+from theories.grammar import Composition, Grammar, Mechanism, Slot
+from theories.prune import halves, prune, simplifications
+from theories.score import UnitScores
+
+PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
+GRAMMAR = Grammar(
+    domain="letters",
+    slots=(Slot("core"), Slot("extra", 0, 3), Slot("lapse", 0, 1)),
+    mechanisms=(
+        Mechanism("core", "plain", "add", "pass"),
+        Mechanism("core", "other", "count", "pass"),
+        Mechanism("core", "curved", "bend", "pass", {"curve": PRIOR}),
+        *(Mechanism("extra", name, f"like {name}", "pass", {name: PRIOR}) for name in "xyz"),
+        Mechanism("lapse", "random", "err", "pass", {"lapse": PRIOR}, is_null=True),
+    ),
+    before="",
+    after="return 0.5",
+)
+FULL = Composition({"core": ("curved",), "extra": ("x", "y", "z"), "lapse": ("random",)})
+
+
+def bench(worth, noise=0.001, broken=()):
+    """Scores by a table of what each mechanism is worth, with noise of each mechanism and person."""
+
+    def validate(compositions):
+        found = []
+        for composition in compositions:
+            names = [name for chosen in composition.slots.values() for name in chosen]
+            if any(name in broken for name in names):
+                found.append(TheoryRaisedError("it does not run"))
+                continue
+            values = np.full(200, -1.0)
+            for name in names:
+                rng = np.random.default_rng(sum(map(ord, name)))
+                values += worth.get(name, 0.0) + rng.normal(0, noise, 200)
+            found.append((UnitScores(values, np.ones(200)),))
+        return found
+
+    return validate
+
+
+def names_of(found):
+    return {name for chosen in found.composition.slots.values() for name in chosen}
+
+
+def test_what_is_worth_nothing_goes_and_what_is_worth_its_price_stays():
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.02, "x": 0.02, "y": 0.0005}), price=1e-3)
+    assert names_of(found) == {"curved", "x", "random"}
+    assert sorted(found.changes) == ["drop y from extra", "drop z from extra"]
+    assert {"drop x from extra", "replace curved by plain in core"} <= {words for words, _, _ in found.needed}
+
+
+def test_a_needed_slot_gets_its_plainest_mechanism_and_lapses_stay():
+    found = prune(GRAMMAR, FULL, bench({}), price=1e-3)
+    assert names_of(found) == {"plain", "random"}
+
+
+def test_a_gain_within_its_standard_error_does_not_keep_a_part():
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.5, "x": 0.5, "y": 0.5, "z": -0.02}, noise=0.4), price=1e-3)
+    assert "z" not in names_of(found)
+    assert {"curved", "x", "y"} <= names_of(found)
+
+
+def test_what_does_not_run_is_no_simplification():
+    found = prune(GRAMMAR, FULL, bench({}, broken=("plain", "other")), price=1e-3)
+    assert names_of(found) == {"curved", "random"}
+
+
+def test_simplifications_have_less_than_what_they_are_made_from():
+    own = set(GRAMMAR.parameters(FULL))
+    for _, smaller in simplifications(GRAMMAR, FULL):
+        assert smaller.size < FULL.size or set(GRAMMAR.parameters(smaller)) < own
+    assert "drop random from lapse" not in dict(simplifications(GRAMMAR, FULL))
+
+
+@pytest.mark.parametrize("n_people", [4, 7, 50])
+def test_halves_share_nobody_and_miss_nobody(n_people):
+    first, second = halves(n_people)
+    assert (first ^ second).all()
+    assert abs(int(first.sum()) - int(second.sum())) <= 1

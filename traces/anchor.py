@@ -1,0 +1,152 @@
+"""Anchors: what was signed on a day, in one file to be published, and stamped by somebody else where a server is named.
+
+A head says when it was signed, by the laboratory's own clock and key. A file that was published the
+day after shows to everybody that its heads existed then, and that a head of that day which it does not
+name was made later. A time stamp (RFC 3161) shows the same to who did not see it published.
+
+References:
+    Adams, Cain, Pinkas & Zuccherato (2001), Internet X.509 public key infrastructure time-stamp
+    protocol, RFC 3161.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from traces.artifact import write_whole
+from traces.digest import Digest, digest_bytes, digest_of, is_digest
+from traces.errors import HeadError
+from traces.head import home, kept_heads, second_place
+from traces.standalone import canonical
+
+SECONDS: Final = 30.0
+"""That a time stamp server has for its answer."""
+MOST_BYTES: Final = 1 << 20
+"""Of its answer."""
+
+
+def anchors_folder() -> Path:
+    """Where this laboratory keeps its anchors, and where those of others are put to be held against."""
+    return home() / "anchors"
+
+
+def name_of_head(journal: Digest, seq: int, event_hash: Digest) -> Digest:
+    """By what an anchor names a head; it tells nobody which run that is."""
+    return digest_of({"journal": journal, "seq": seq, "hash": event_hash})
+
+
+def write_anchor(day: date, now: datetime | None = None) -> Path:
+    """Write the file of a day that is over: the names of all heads in the second place that were signed on it.
+
+    Raises:
+        HeadError: The day is not over, or has another file already, which may have been published.
+    """
+    if day >= (now or datetime.now(UTC)).astimezone(UTC).date():
+        raise HeadError(f"{day} is not over (UTC), and more may be signed on it; anchor it tomorrow.")
+    heads = sorted({head for path in sorted(second_place().glob("*.jsonl")) for head in _signed_on(path, day)})
+    before = [path for path in sorted(anchors_folder().glob("????-??-??.json")) if path.stem < day.isoformat()]
+    previous = digest_bytes(before[-1].read_bytes()) if before else ""
+    told = canonical({"day": day.isoformat(), "heads": heads, "previous": previous}) + b"\n"
+    path = anchors_folder() / f"{day.isoformat()}.json"
+    if path.exists() and path.read_bytes() != told:
+        raise HeadError(f"{path} says something else about {day}; it may have been published and is left as it is.")
+    write_whole(path, told)
+    return path
+
+
+def _signed_on(path: Path, day: date) -> list[Digest]:
+    journal = path.stem
+    return [
+        name_of_head(journal, item.head.seq, item.head.hash)
+        for item in kept_heads(path)
+        if item.head is not None and item.time_utc.startswith(day.isoformat())
+    ]
+
+
+def anchor_problem(journal: Digest, heads: Sequence[tuple[int, Digest, str]]) -> str:
+    """What anchors say against heads of a journal; empty if nothing.
+
+    Args:
+        journal: Its identity.
+        heads: Number and hash of the event, and the time, of each signed head.
+    """
+    for seq, event_hash, time_utc in heads:
+        path = anchors_folder() / f"{time_utc[:10]}.json"
+        if path.exists() and name_of_head(journal, seq, event_hash) not in _heads_in(path):
+            return (
+                f"the head of event {seq} says that it was signed on {time_utc[:10]}, and {path} does not name it: "
+                "it was made later and backdated."
+            )
+    return ""
+
+
+def _heads_in(path: Path) -> frozenset[Digest]:
+    try:
+        told: Any = json.loads(path.read_bytes())
+        return frozenset(head for head in told["heads"] if is_digest(head))
+    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset()
+
+
+# --- stamped by somebody else ----------------------------------------------------------------------------------------
+
+
+def stamp(path: Path, server: str) -> Path:
+    """Have a server stamp a file with the time (RFC 3161); its answer is kept beside the file, as ``.tsr``.
+
+    Raises:
+        HeadError: The server cannot be reached or refuses, or there is no ``openssl``.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        query, answer = Path(place) / "query", Path(place) / "answer"
+        _openssl("ts", "-query", "-data", str(path), "-sha256", "-cert", "-out", str(query))
+        asked = urllib.request.Request(
+            server, data=query.read_bytes(), headers={"Content-Type": "application/timestamp-query"}
+        )
+        try:
+            with urllib.request.urlopen(asked, timeout=SECONDS) as reply:
+                answer.write_bytes(reply.read(MOST_BYTES))
+        except (OSError, urllib.error.URLError, ValueError) as error:
+            raise HeadError(f"the time stamp server {server} gives no answer: {error}. Try again later.") from error
+        if "Status: Granted" not in (said := _openssl("ts", "-reply", "-in", str(answer), "-text")):
+            raise HeadError(f"the time stamp server {server} refuses: {said.splitlines()[0]}")
+        kept = path.with_suffix(".tsr")
+        write_whole(kept, answer.read_bytes())
+    return kept
+
+
+def stamped_at(path: Path, trusted: Path) -> datetime:
+    """When a file was stamped, once its time stamp is verified against certificates that the reader trusts.
+
+    Raises:
+        HeadError: There is no time stamp, it is not one of this file, or nobody trusted made it.
+    """
+    kept = path.with_suffix(".tsr")
+    if not kept.exists():
+        raise HeadError(f"{path} has no time stamp; `lakatos anchor --server ADDRESS` gets one.")
+    _openssl("ts", "-verify", "-data", str(path), "-in", str(kept), "-CAfile", str(trusted))
+    said = _openssl("ts", "-reply", "-in", str(kept), "-text")
+    (line,) = [item for item in said.splitlines() if item.startswith("Time stamp: ")]
+    written = " ".join(line.removeprefix("Time stamp: ").removesuffix(" GMT").split())
+    form = "%b %d %H:%M:%S.%f %Y" if "." in written else "%b %d %H:%M:%S %Y"
+    return datetime.strptime(written, form).replace(tzinfo=UTC)
+
+
+def _openssl(*arguments: str) -> str:
+    """What ``openssl`` says; it knows the protocol, and is nearly everywhere."""
+    try:
+        done = subprocess.run(["openssl", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HeadError(f"time stamps need the program `openssl`, which cannot be run: {error}.") from error
+    if done.returncode:
+        reason = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise HeadError(f"openssl {' '.join(arguments[:2])} fails: {reason[-1] if reason else done.returncode}.")
+    return done.stdout
