@@ -68,8 +68,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def test(arguments: Sequence[str]) -> int:
     """Run every check, also when an earlier one failed; the tests come last."""
-    selected = [] if any(word in {"-m", "--co"} or word.startswith("-m=") for word in arguments) else ["-m", "not long"]
-    workers = [] if any(word in {"-n", "-s", "--pdb"} for word in arguments) else ["-n", "2"]
+    selected = (
+        []
+        if any(word in {"-m", "--co"} or word.startswith("-m=") for word in arguments)
+        else ["-m", "not long and not slow"]
+    )
+    # By whole files, so that what the tests of a file share is made once, not once in each process.
+    workers = [] if any(word in {"-n", "-s", "--pdb"} for word in arguments) else ["-n", "2", "--dist", "loadfile"]
     failed = []
     for check in (*CHECKS, ("pytest", *workers, *selected, *arguments)):
         print(f"== {shlex.join(check)}", flush=True)

@@ -25,7 +25,7 @@ from traces.journal import INTENT
 from traces.step import JOURNAL_FILE, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import form, records, small_study, spawn, write_study
+from small import SHORT, form, records, small_study, spawn, write_study
 
 
 def test_a_campaign_ends_with_a_verdict_on_frozen_predictions(finished: Path) -> None:
@@ -56,6 +56,7 @@ def learn(parameters, trials, xp, state, response, feedback):
 '''
 
 
+@pytest.mark.slow
 def test_a_study_can_bring_a_hidden_rule_and_rivals_of_its_own(tmp_path: Path) -> None:
     flat = CONTRARY.partition("PARAMETERS")[0].replace("Contrary", "Flat") + (
         "PARAMETERS = {}\n\n\ndef choose(parameters, trials, xp):\n"
@@ -87,6 +88,7 @@ def test_a_hidden_rule_that_is_no_theory_of_the_domain_is_refused_before_anythin
     assert not (tmp_path / "own").exists()
 
 
+@pytest.mark.slow
 def test_a_campaign_on_learning_finds_out_how_people_learn(tmp_path: Path) -> None:
     study = small_study(
         domain="learning",
@@ -134,14 +136,13 @@ def test_the_hidden_rule_is_in_no_artifact_that_an_advocate_could_read(finished:
     assert not any("'theory': 'weighted_additive'" in body for body in bodies)
 
 
-def test_the_same_study_gives_the_same_records_whatever_the_number_of_workers(finished: Path, tmp_path: Path) -> None:
-    run_study(small_study(), tmp_path / "again", n_workers=2)
-    assert form(tmp_path / "again") == form(finished)
-
-
-def test_another_seed_gives_other_answers(finished: Path, tmp_path: Path) -> None:
-    run_study(small_study(seed=4, stop={"cycles": 1, "least_cycles": 1}), tmp_path / "other", n_workers=1)
-    assert form(tmp_path / "other") != form(finished)
+def test_records_are_the_same_whatever_the_number_of_workers_and_others_with_another_seed(tmp_path: Path) -> None:
+    forms = []
+    for seed, n_workers in ((3, 1), (3, 2), (4, 1)):
+        folder = tmp_path / f"seed-{seed}-workers-{n_workers}"
+        run_study(small_study(**SHORT, seed=seed), folder, n_workers=n_workers)
+        forms.append(form(folder))
+    assert forms[0] == forms[1] != forms[2]
 
 
 def test_resuming_a_finished_run_returns_its_verdict_at_once(finished: Path) -> None:
@@ -158,6 +159,7 @@ def test_resuming_a_finished_run_returns_its_verdict_at_once(finished: Path) -> 
     trace.close()
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(finished: Path, tmp_path: Path) -> None:
     study = write_study(tmp_path)
     folder = tmp_path / "small"
@@ -179,6 +181,7 @@ def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(finished:
     assert audit(folder, n_workers=1).passed
 
 
+@pytest.mark.slow
 def test_a_run_cut_short_after_its_verdict_leaves_its_lessons_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +201,7 @@ def test_a_run_cut_short_after_its_verdict_leaves_its_lessons_all_the_same(
     assert records(tmp_path / "cut", Fact)
 
 
+@pytest.mark.slow
 def test_the_audit_passes_and_recomputes_every_score(finished: Path) -> None:
     found = audit(finished, n_workers=1)
     assert found.passed, [finding for finding in found.findings if not finding.passed]
@@ -295,6 +299,7 @@ def test_runs_are_found_by_name_by_path_and_by_age(finished: Path) -> None:
     assert new_folder(runs, "small", numbered=True) == runs / "small-1"
 
 
+@pytest.mark.slow
 def test_a_successor_that_predicts_and_scores_like_a_rival_is_compared_and_kept_out(tmp_path: Path) -> None:
     """With two rivals that describe the simulated people exactly, what the search finds is no news."""
     study = small_study(

@@ -36,6 +36,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_verdict_is_followed_by_a_decision_that_says_why(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
@@ -51,6 +52,7 @@ def test_every_verdict_is_followed_by_a_decision_that_says_why(finished: Path) -
         assert len(record.heard) == len(record.critics)
 
 
+@pytest.mark.slow
 def test_only_what_is_worth_asking_people_about_enters_the_pool(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
@@ -61,6 +63,7 @@ def test_only_what_is_worth_asking_people_about_enters_the_pool(finished: Path) 
     assert len(twins) < len(worth)
 
 
+@pytest.mark.slow
 def test_the_best_that_answers_do_not_speak_against_have_a_place_in_the_next_experiment(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
@@ -74,6 +77,7 @@ def test_the_best_that_answers_do_not_speak_against_have_a_place_in_the_next_exp
         assert sum(record.rule == "place" for record in judged) <= most
 
 
+@pytest.mark.slow
 def test_a_decision_comes_out_again_from_the_records_that_it_cites(finished: Path) -> None:
     state, trace = read_state(finished)
     with trace:
@@ -165,5 +169,6 @@ def test_the_next_search_begins_from_what_was_to_be_refined_in_the_last_cycle() 
     assert [item.record.candidate for item in refined(state, 2)] == [SECOND]
 
 
+@pytest.mark.slow
 def test_the_audit_finds_nothing_amiss(finished: Path) -> None:
     assert audit(finished).passed

@@ -69,6 +69,7 @@ def validity_of(trace: Trace) -> Validity:
     return Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
 
 
+@pytest.mark.slow
 def test_a_better_challenger_takes_the_seat_and_one_record_erases_what_the_displaced_judge_said(trace: Trace) -> None:
     validity = validity_of(trace)
     first, *_ = trace.records(EpochCommitted)
@@ -85,6 +86,7 @@ def test_a_better_challenger_takes_the_seat_and_one_record_erases_what_the_displ
         assert validity.valid(item.digest) == (panels[item.record.epoch] > 0)
 
 
+@pytest.mark.slow
 def test_every_verdict_cites_the_seat_of_every_judge_that_had_a_say(trace: Trace) -> None:
     events = {event.record_digest: event for event in trace.journal.events() if event.kind != INTENT}
     for item in trace.records(Verdict):
@@ -92,6 +94,7 @@ def test_every_verdict_cites_the_seat_of_every_judge_that_had_a_say(trace: Trace
         assert {event.body["slot"] for event in seats} == set(item.record.opinions) == {"parsimony", PROGRAM, *RULES}
 
 
+@pytest.mark.slow
 def test_what_was_selected_and_searched_under_a_displaced_judge_stays(evolved: Path, trace: Trace) -> None:
     validity = validity_of(trace)
     by_kind = Counter(
@@ -104,6 +107,7 @@ def test_what_was_selected_and_searched_under_a_displaced_judge_stays(evolved: P
     assert audit(evolved, recompute="none").passed
 
 
+@pytest.mark.slow
 def test_labels_of_confirm_are_read_only_after_the_challenge_was_registered_and_by_the_gate(trace: Trace) -> None:
     kinds = [(event.kind, event.body) for event in trace.journal.events() if event.kind != INTENT]
     registered = decided = 0
@@ -117,12 +121,14 @@ def test_labels_of_confirm_are_read_only_after_the_challenge_was_registered_and_
     assert not [item for item in trace.records(Exposed) if item.record.part == "vault"]
 
 
+@pytest.mark.slow
 def test_gate_records_cite_the_anchor_and_the_judges_but_no_seat(trace: Trace) -> None:
     events = {event.record_digest: event for event in trace.journal.events() if event.kind != INTENT}
     for item in (*trace.records(GateRegistered), *trace.records(GateDecided)):
         assert not [cited for cited in events[item.digest].inputs if cited in events and "seat" in events[cited].kind]
 
 
+@pytest.mark.slow
 def test_judging_again_stays_within_its_share(trace: Trace) -> None:
     ended = ended_epochs(trace)
     n_measured = len(list(trace.records(Measured)))
@@ -131,6 +137,7 @@ def test_judging_again_stays_within_its_share(trace: Trace) -> None:
     assert ended[0].n_erased > ended[0].n_evaluations
 
 
+@pytest.mark.slow
 def test_a_decision_comes_out_again_and_an_unknown_one_is_named(evolved: Path, trace: Trace) -> None:
     for item in trace.records(GateDecided):
         assert replay_decision(evolved, item.digest[:12]) == item.record
@@ -138,6 +145,7 @@ def test_a_decision_comes_out_again_and_an_unknown_one_is_named(evolved: Path, t
         replay_decision(evolved, "zz")
 
 
+@pytest.mark.slow
 def test_explain_names_the_seat_that_was_lost(evolved: Path, trace: Trace) -> None:
     first = next(trace.records(Verdict))
     found = explain(evolved, first.digest)
@@ -186,6 +194,7 @@ def test_a_crash_in_the_middle_of_a_boundary_changes_nothing(
         assert canonical_digest(trace.journal.events()) == whole
 
 
+@pytest.mark.slow
 def test_strategies_are_credited_by_outcomes_and_the_first_prefers_nothing(evolved: Path) -> None:
     state, trace = read_state(evolved)
     trace.close()
@@ -197,6 +206,7 @@ def test_strategies_are_credited_by_outcomes_and_the_first_prefers_nothing(evolv
     assert all(0 < mean < 1 for mean in others[-1].credits.values())
 
 
+@pytest.mark.slow
 def test_commands_and_report_say_what_happened(evolved: Path) -> None:
     runner = CliRunner()
 

@@ -52,6 +52,7 @@ def test_mirror_images_come_into_the_same_fold() -> None:
     assert any({1, 5} <= set(rows) for rows in folds)
 
 
+@pytest.mark.slow
 def test_every_fold_is_a_campaign_that_never_saw_its_own_trials(folded: Path) -> None:
     state, trace = read_state(folded)
     trace.close()
@@ -70,6 +71,7 @@ def test_every_fold_is_a_campaign_that_never_saw_its_own_trials(folded: Path) ->
         assert not seen & sealed
 
 
+@pytest.mark.slow
 def test_the_cross_validated_error_is_that_of_the_predictions_of_all_folds(folded: Path) -> None:
     state, trace = read_state(folded)
     trace.close()
@@ -82,6 +84,7 @@ def test_the_cross_validated_error_is_that_of_the_predictions_of_all_folds(folde
     assert len(observed) == 16
 
 
+@pytest.mark.slow
 def test_the_audit_goes_into_the_folds(folded: Path) -> None:
     found = audit(folded, n_workers=1)
     assert found.passed
@@ -97,6 +100,7 @@ def test_the_audit_goes_into_the_folds(folded: Path) -> None:
         journal.write_bytes(whole)
 
 
+@pytest.mark.slow
 def test_resuming_a_folded_run_returns_its_verdict(folded: Path) -> None:
     state, trace = read_state(folded)
     trace.close()
@@ -104,6 +108,7 @@ def test_resuming_a_folded_run_returns_its_verdict(folded: Path) -> None:
     assert resume_run(folded) == state.concluded.record
 
 
+@pytest.mark.slow
 def test_sealed_answers_are_opened_after_the_last_cycle_only(folded: Path) -> None:
     state, trace = read_state(folded)
     with trace:

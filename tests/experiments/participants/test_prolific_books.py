@@ -14,8 +14,6 @@ from experiments.participants.prolific.ledger import Ledger
 from experiments.participants.prolific.money import Money
 from experiments.participants.prolific.plan import Settings, make_plan
 from experiments.participants.prolific.recruiter import (
-    BONUS_SETTLES_S,
-    CLAIM_LAPSES_S,
     Approve,
     Pause,
     PayBonuses,
@@ -371,7 +369,9 @@ class TestPlaces:
             desk.see(name, "APPROVED", page="completed")
         desk.see("s3", "TIMED-OUT")
         assert RaisePlaces not in kinds(desk.decide())
-        desk.time += timedelta(seconds=CLAIM_LAPSES_S + 1)
+        desk.time += timedelta(hours=24)
+        assert RaisePlaces not in kinds(desk.decide())
+        desk.time += timedelta(seconds=1)
         assert RaisePlaces(4) in desk.decide()
 
 
@@ -399,6 +399,21 @@ class TestBonuses:
         assert PayBonuses((("s1", Money(50)),)) in actions
         assert any(isinstance(a, Review) and a.about == "s2" for a in actions)
 
+    def test_a_bonus_needs_the_money_for_its_fee_too(self, tmp_path):
+        enough = PLAN.reward_cost + PLAN.fee.cost(Money(50))
+        for limit, n_paid in ((enough - Money(1), 0), (enough, 1)):
+            desk = Desk(tmp_path / f"{n_paid}.sqlite", limit=limit)
+            self.due(desk, "s1")
+            assert kinds(desk.decide(lambda _: Money(50))).count(PayBonuses) == n_paid
+
+    def test_a_bonus_takes_its_fee_from_what_is_left_for_the_next(self, tmp_path):
+        enough = PLAN.reward_cost * 2 + PLAN.fee.cost(Money(50)) * 2
+        for limit, n_paid in ((enough - Money(1), 1), (enough, 2)):
+            desk = Desk(tmp_path / f"{n_paid}.sqlite", limit=limit)
+            self.due(desk, "s1", "s2")
+            [action] = [item for item in desk.decide(lambda _: Money(50)) if isinstance(item, PayBonuses)]
+            assert len(action.bonuses) == n_paid
+
     def ask(self, desk, *names):
         self.due(desk, *names)
         number = desk.ledger.promise_bonuses(PLAN, [(name, Money(20)) for name in names])
@@ -423,7 +438,7 @@ class TestBonuses:
     def test_a_bulk_payment_that_never_shows_is_given_up_after_a_day_and_made_anew(self, desk):
         number = self.ask(desk, "s1")
         desk.see("s9", "APPROVED", page="completed", bonuses=(5,))  # so this service lists bonuses
-        desk.time += timedelta(seconds=BONUS_SETTLES_S - 1)
+        desk.time += timedelta(hours=24, seconds=-1)
         assert SettleBulk not in kinds(desk.decide())
         desk.time += timedelta(seconds=2)
         assert SettleBulk(number, (), given_up=True) in desk.decide()
@@ -434,7 +449,7 @@ class TestBonuses:
 
     def test_a_bulk_payment_is_not_made_anew_unasked_where_the_service_never_listed_a_bonus(self, desk):
         number = self.ask(desk, "s1")
-        desk.time += timedelta(seconds=BONUS_SETTLES_S + 1)
+        desk.time += timedelta(hours=24, seconds=1)
         assert not {SettleBulk, PayBonuses} & set(kinds(desk.decide(lambda _: Money(20))))
         assert any(isinstance(a, Review) and a.about == f"bulk {number}" for a in desk.decide())
 
