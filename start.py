@@ -26,7 +26,10 @@ from typing import NoReturn
 if sys.version_info < (3, 11):  # noqa: UP036
     for newer in ("python3.14", "python3.13", "python3.12", "python3.11"):
         found = shutil.which(newer)
-        if found and os.system(f"{shlex.quote(found)} -c 'import venv, ensurepip' >/dev/null 2>&1") == 0:
+        if (
+            found
+            and os.system(f"{shlex.quote(found)} -c 'import venv, ensurepip' >/dev/null 2>&1") == 0
+        ):
             os.execv(found, [found, *sys.argv])
     sys.exit(
         f"start.py: Lakatos needs Python 3.11 or newer, and this is Python {sys.version.split()[0]}. "
@@ -74,7 +77,11 @@ def test(arguments: Sequence[str]) -> int:
         else ["-m", "not long and not slow"]
     )
     # By whole files, so that what the tests of a file share is made once, not once in each process.
-    workers = [] if any(word in {"-n", "-s", "--pdb"} for word in arguments) else ["-n", "2", "--dist", "loadfile"]
+    workers = (
+        []
+        if any(word in {"-n", "-s", "--pdb"} for word in arguments)
+        else ["-n", "2", "--dist", "loadfile"]
+    )
     failed = []
     for check in (*CHECKS, ("pytest", *workers, *selected, *arguments)):
         print(f"== {shlex.join(check)}", flush=True)
@@ -100,10 +107,14 @@ def install(kind: str) -> None:
             return
         free_mb = shutil.disk_usage(ROOT).free // 2**20
         if free_mb < NEEDED_MB[kind]:
-            fail(f"the disk of {ROOT} has {free_mb} MB left; the installation needs {NEEDED_MB[kind]} MB")
+            fail(
+                f"the disk of {ROOT} has {free_mb} MB left; the installation needs {NEEDED_MB[kind]} MB"
+            )
         make_environment()
         say(f"installing into {VENV} (once; a minute or two)")
-        pip("install", "--no-deps", "--require-hashes", "--requirement", str(LOCKS[kind]))  # the lock is complete
+        pip(
+            "install", "--no-deps", "--require-hashes", "--requirement", str(LOCKS[kind])
+        )  # the lock is complete
         pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
         for done in ("run", "test") if kind == "test" else ("run",):
             stamp(done).write_text(digest(done), encoding="utf-8")
@@ -144,7 +155,9 @@ def make_environment() -> None:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
     except ImportError:
-        fail("this Python cannot make virtual environments. On Debian or Ubuntu: sudo apt install python3-venv")
+        fail(
+            "this Python cannot make virtual environments. On Debian or Ubuntu: sudo apt install python3-venv"
+        )
     say(f"making a virtual environment for Python {sys.version.split()[0]}")
     made = run([sys.executable, "-m", "venv", "--clear", str(VENV)])
     if made.returncode:
@@ -161,7 +174,18 @@ def is_here() -> bool:
 
 def pip(*arguments: str) -> None:
     """Run pip without a word, unless it fails."""
-    done = run([str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", *arguments])
+    done = run(
+        [
+            str(PYTHON),
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--retries",
+            "2",
+            *arguments,
+        ]
+    )
     with contextlib.suppress(OSError):
         LOG.write_text(done.stdout, encoding="utf-8")
     if done.returncode:
@@ -180,7 +204,9 @@ def clean_environment() -> Mapping[str, str]:
     """The environment without what would mix other installations into this one."""
     unwanted = {"PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIREMENT", "PIP_CONSTRAINT",
                 "__PYVENV_LAUNCHER__"}  # fmt: skip
-    return {name: value for name, value in os.environ.items() if name not in unwanted} | {"PIP_USER": "0"}
+    return {name: value for name, value in os.environ.items() if name not in unwanted} | {
+        "PIP_USER": "0"
+    }
 
 
 def explain(what: str, output: str) -> NoReturn:
@@ -191,9 +217,13 @@ def explain(what: str, output: str) -> NoReturn:
         print(f"    {line[:300]}", file=sys.stderr)
     told = output.lower()
     if "no space left" in told or "disk quota" in told:
-        fail(f"{what}: the disk is full. Free {NEEDED_MB['test']} MB and run the same command again")
+        fail(
+            f"{what}: the disk is full. Free {NEEDED_MB['test']} MB and run the same command again"
+        )
     if "do not match the hashes" in told:
-        fail(f"{what}: a package does not have the digest that the lock file names; nothing of it was installed")
+        fail(
+            f"{what}: a package does not have the digest that the lock file names; nothing of it was installed"
+        )
     network = ("newconnectionerror", "connectionerror", "name resolution", "network is unreachable", "timed out",
                "no matching distribution", "proxyerror", "ssl")  # fmt: skip
     if any(word in told for word in network):
@@ -233,5 +263,7 @@ if __name__ == "__main__":
         if problem.errno in {errno.ENOSPC, errno.EDQUOT}:
             fail(f"the disk is full. Free {NEEDED_MB['test']} MB and run the same command again")
         if problem.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-            fail(f"cannot write {problem.filename or ROOT}: {problem.strerror}. Use a checkout of your own")
+            fail(
+                f"cannot write {problem.filename or ROOT}: {problem.strerror}. Use a checkout of your own"
+            )
         raise

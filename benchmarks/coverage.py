@@ -30,13 +30,13 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.task import with_random_sides  # noqa: E402
-from flows.config import CampaignConfig, parse_study  # noqa: E402
-from flows.run import read_state, theory_of  # noqa: E402
-from flows.source import hidden_theory  # noqa: E402
-from flows.start import run_study  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.task import with_random_sides  # noqa: E402
+from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.source import hidden_theory  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "coverage.json"
 SHARES = (0.0, 0.25, 0.5, 1.0)
@@ -93,7 +93,9 @@ def errors(folder: Path) -> list[float]:
     with Laboratory(domain, n_workers=1) as laboratory:
         truth = laboratory.proportions(hidden_theory(state.config), sample, 512, lapse=False)
         missed = {
-            name: float(np.mean((laboratory.proportions(theory, sample, 512, lapse=False) - truth) ** 2))
+            name: float(
+                np.mean((laboratory.proportions(theory, sample, 512, lapse=False) - truth) ** 2)
+            )
             for name, theory in theories.items()
         }
     return [missed[name] for name in leaders]
@@ -125,18 +127,36 @@ def cell(domain: str, rule: str, share: float, seed: int) -> dict[str, Any]:
 
 def table(cells: list[dict[str, Any]]) -> str:
     """Mean experiments and last errors by domain and share, and paired differences from no random trials."""
-    lines = ["domain           random   experiments until recovery   recovered   last error        fewer than without"]
+    lines = [
+        "domain           random   experiments until recovery   recovered   last error        fewer than without"
+    ]
     for domain in (*dict.fromkeys(item["domain"] for item in cells), "all"):
         for share in sorted({item["random_share"] for item in cells}):
-            own = [item for item in cells if item["random_share"] == share and domain in ("all", item["domain"])]
+            own = [
+                item
+                for item in cells
+                if item["random_share"] == share and domain in ("all", item["domain"])
+            ]
             if not own:
                 continue
             needed = np.array([item["experiments"] for item in own])
             last = np.array([item["errors"][-1] for item in own])
-            without = {(item["rule"], item["seed"]): item["experiments"] for item in cells if not item["random_share"]}
+            without = {
+                (item["rule"], item["seed"]): item["experiments"]
+                for item in cells
+                if not item["random_share"]
+            }
             pairs = [(item["rule"], item["seed"]) for item in own]
-            ahead = np.array([without[pair] - n for pair, n in zip(pairs, needed, strict=True) if pair in without])
-            paired = f"{ahead.mean():+.2f} ± {standard_error(ahead):.2f}" if len(ahead) and share else ""
+            ahead = np.array(
+                [
+                    without[pair] - n
+                    for pair, n in zip(pairs, needed, strict=True)
+                    if pair in without
+                ]
+            )
+            paired = (
+                f"{ahead.mean():+.2f} ± {standard_error(ahead):.2f}" if len(ahead) and share else ""
+            )
             lines.append(
                 f"{domain:16s} {share:6.0%}   {needed.mean():5.2f} ± {standard_error(needed):.2f} "
                 f"(n={len(own):2d})          "
@@ -147,7 +167,9 @@ def table(cells: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--domains", nargs="*", default=list(HIDDEN), choices=list(HIDDEN))

@@ -25,18 +25,28 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.audit import audit  # noqa: E402
-from flows.record import RECORD_TYPES  # noqa: E402
-from traces.fold import canonical_digest  # noqa: E402
-from traces.step import JOURNAL_FILE, Trace  # noqa: E402
+from lakatos.flows.audit.audit import audit  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
+from lakatos.traces.fold import canonical_digest  # noqa: E402
+from lakatos.traces.step import JOURNAL_FILE, Trace  # noqa: E402
 
 
 def command(folder: Path, study: Path, *, engine: str) -> list[str]:
     """Start the run, or resume it where it exists already."""
-    base = [sys.executable, "-m", "flows.main"]
+    base = [sys.executable, "-m", "lakatos.flows.commands.main"]
     if (folder / JOURNAL_FILE).exists():
         return [*base, "resume", str(folder), "--engine", engine]
-    return [*base, "run", str(study), "--engine", engine, "--runs", str(folder.parent), "--name", folder.name]
+    return [
+        *base,
+        "run",
+        str(study),
+        "--engine",
+        engine,
+        "--runs",
+        str(folder.parent),
+        "--name",
+        folder.name,
+    ]
 
 
 def carry(folder: Path, study: Path, *, engine: str, kill_after_s: float | None = None) -> bool:
@@ -65,7 +75,9 @@ def form(folder: Path) -> tuple[str, int]:
 
 def main() -> None:
     """Run the chains and say whether every journal came out the same."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--study", type=Path, default=ROOT / "studies" / "demo.toml")
     options.add_argument("--chains", type=int, default=5)
     options.add_argument("--kills", type=int, default=6, help="in each chain")
@@ -89,7 +101,9 @@ def main() -> None:
             for pause in rng.uniform(1.0, max(2 * seconds / (chosen.kills + 1), 2.0), chosen.kills):
                 ended = carry(folder, chosen.study, engine=chosen.engine, kill_after_s=float(pause))
                 reached = form(folder)[1] if (folder / JOURNAL_FILE).exists() else 0
-                kills.append({"after_s": round(float(pause), 2), "n_events": reached, "ended": ended})
+                kills.append(
+                    {"after_s": round(float(pause), 2), "n_events": reached, "ended": ended}
+                )
             assert carry(folder, chosen.study, engine=chosen.engine), "the last resume failed"
             found, _ = form(folder)
             passed = audit(folder).passed

@@ -39,7 +39,7 @@ from numpy.typing import NDArray  # noqa: E402
 from scipy.special import entr  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.design import (  # noqa: E402
+from lakatos.experiments.design import (  # noqa: E402
     choose_trials,
     information_about_people,
     information_of_batch,
@@ -71,10 +71,10 @@ N_ADAPTIVE = 20
 
 def probabilities(n_rivals: int, n_draws: int, n_candidates: int) -> tuple[list[Array], float]:
     """Choice probabilities of risky theories in single precision, and the seconds that the theories took."""
-    from experiments.domains import DOMAINS
-    from theories.families import FAMILIES
-    from theories.laboratory import Laboratory
-    from theories.theory import read_program
+    from lakatos.experiments.domains import DOMAINS
+    from lakatos.theories.families import FAMILIES
+    from lakatos.theories.laboratory import Laboratory
+    from lakatos.theories.theory import read_program
 
     domain, family = DOMAINS["risky"], FAMILIES["risky"]
     stimuli = domain.candidates(SPACE, np.random.default_rng(1), n_candidates)
@@ -87,14 +87,20 @@ def probabilities(n_rivals: int, n_draws: int, n_candidates: int) -> tuple[list[
             own = np.empty((n_draws, n_candidates, 2), dtype=np.float32)
             for start in range(0, n_candidates, 4096):
                 rows = range(start, min(start + 4096, n_candidates))
-                own[:, start : start + len(rows)] = laboratory.answers_of([theory], [stimuli.take(rows)], n_draws)[0][0]
+                own[:, start : start + len(rows)] = laboratory.answers_of(
+                    [theory], [stimuli.take(rows)], n_draws
+                )[0][0]
             found.append(own)
     return found, time.perf_counter() - begun
 
 
 def peak_mib() -> float:
     """Largest resident size of this process so far; what its parent used does not count, as in `getrusage` it does."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmHWM")
+    )
     return int(line.split()[1]) / 1024
 
 
@@ -109,7 +115,12 @@ def search_stored(folder: Path, n_trials: int, lazy: bool) -> dict[str, Any]:
     given = peak_mib()
     begun = time.process_time()
     found = choose_trials(
-        stored, uniform(len(stored)), n_trials=n_trials, rng=np.random.default_rng(1), random_share=0, lazy=lazy
+        stored,
+        uniform(len(stored)),
+        n_trials=n_trials,
+        rng=np.random.default_rng(1),
+        random_share=0,
+        lazy=lazy,
     )
     return {
         "processor_seconds": round(time.process_time() - begun, 3),
@@ -125,7 +136,12 @@ def in_own_process(arguments: list[str], python: str = sys.executable) -> Any:
     """What a call of this file prints."""
     limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     done = subprocess.run(
-        [python, *arguments], capture_output=True, text=True, check=True, cwd=ROOT, env={**os.environ, **limits}
+        [python, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, **limits},
     )
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -144,7 +160,9 @@ def plain_information(own: list[Array], rows: list[int]) -> float:
     for p in own:
         likelihood = np.ones((1, len(p)))
         for row in rows:
-            likelihood = np.concatenate([likelihood * p[:, row, answer] for answer in range(p.shape[2])])
+            likelihood = np.concatenate(
+                [likelihood * p[:, row, answer] for answer in range(p.shape[2])]
+            )
         joint.append(likelihood.mean(axis=1))
     table = np.array(joint)
     return float(entr(table.mean(axis=0)).sum() - entr(table).sum(axis=1).mean())
@@ -194,7 +212,10 @@ def part_batches() -> dict[str, Any]:
             worth = information_of_batch(
                 [p[:, rows] for p in own], uniform(4), rng=np.random.default_rng(3), n_people=5000
             )
-            line.setdefault("information_by_simulation", {})[name] = [worth.value, worth.standard_error]
+            line.setdefault("information_by_simulation", {})[name] = [
+                worth.value,
+                worth.standard_error,
+            ]
         result[str(n_candidates)] = line
     return result
 
@@ -206,7 +227,9 @@ def part_gain() -> dict[str, Any]:
     found = choose_trials(own, prior, n_trials=8, rng=rng, random_share=0)
     worth = information_of_batch([p[:, found.rows] for p in own], prior, rng=rng).value
     designs = [rng.choice(10_000, 8, replace=False) for _ in range(1000)]
-    random = np.array([information_of_batch([p[:, rows] for p in own], prior, rng=rng).value for rows in designs])
+    random = np.array(
+        [information_of_batch([p[:, rows] for p in own], prior, rng=rng).value for rows in designs]
+    )
     return {
         "searched_nats": worth,
         "random_mean_nats": float(random.mean()),
@@ -220,12 +243,12 @@ def part_gain() -> dict[str, Any]:
 
 def part_power() -> dict[str, Any]:
     """Promised and recovered power, for every ordered pair of three theories of ratings."""
-    from experiments.domains import DOMAINS
-    from experiments.power import find_n_participants, recovery_power, wilson_interval
-    from theories.families import FAMILIES
-    from theories.laboratory import Laboratory
-    from theories.score import log_predictive
-    from theories.theory import read_program
+    from lakatos.experiments.domains import DOMAINS
+    from lakatos.experiments.power import find_n_participants, recovery_power, wilson_interval
+    from lakatos.theories.families import FAMILIES
+    from lakatos.theories.laboratory import Laboratory
+    from lakatos.theories.score import log_predictive
+    from lakatos.theories.theory import read_program
 
     names = ("diminishing_returns", "weighted_additive", "exemplar")
     domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
@@ -242,7 +265,10 @@ def part_power() -> dict[str, Any]:
         n_people = 1 << (n_studies * table.n_units - 1).bit_length()
         simulated = laboratory.simulate(theories, stimuli.take(chosen.rows), n_people, rng)
         scores = [
-            [log_predictive(item).log_predictive for item in laboratory.evidence(theory, simulated, 512)]
+            [
+                log_predictive(item).log_predictive
+                for item in laboratory.evidence(theory, simulated, 512)
+            ]
             for theory in theories
         ]
     lines = []
@@ -270,7 +296,9 @@ def part_power() -> dict[str, Any]:
 
 def designs() -> Array:
     """``(675, 4)`` probability, ambiguity, varying and fixed reward of the documented task."""
-    offers = [(p, 0.0) for p in np.arange(0.05, 0.46, 0.05).round(2)] + [(0.5, a) for a in AMBIGUOUS]
+    offers = [(p, 0.0) for p in np.arange(0.05, 0.46, 0.05).round(2)] + [
+        (0.5, a) for a in AMBIGUOUS
+    ]
     rewards = [(high, low) for high in REWARDS for low in REWARDS if high > low]
     return np.array([(*offer, *reward) for offer in offers for reward in rewards])
 
@@ -356,25 +384,39 @@ def part_adaptive(adopy: str) -> dict[str, Any]:
             )
             first, second = (np.array(line[who]["information"]) for who in ("ours", "adopy"))
             line["largest_difference_of_information_nats"] = float(np.abs(first - second).max())
-            line["same_trials"] = sum(a == b for a, b in zip(line["ours"]["rows"], line["adopy"]["rows"], strict=True))
-            line["faster"] = line["adopy"]["milliseconds_per_trial"] / line["ours"]["milliseconds_per_trial"]
+            line["same_trials"] = sum(
+                a == b for a, b in zip(line["ours"]["rows"], line["adopy"]["rows"], strict=True)
+            )
+            line["faster"] = (
+                line["adopy"]["milliseconds_per_trial"] / line["ours"]["milliseconds_per_trial"]
+            )
         result[name] = line
     return result
 
 
 def main() -> None:
     """Run parts and write each as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS)
     options.add_argument(
-        "--adopy", default="", help="Python of a virtual environment that has adopy 0.4.1, NumPy < 1.24."
+        "--adopy",
+        default="",
+        help="Python of a virtual environment that has adopy 0.4.1, NumPy < 1.24.",
     )
     options.add_argument("--out", type=Path, default=RESULT)
     options.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options.add_argument("--adaptive", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
-        print(json.dumps(search_stored(Path(chosen.child[0]), int(chosen.child[1]), bool(int(chosen.child[2])))))
+        print(
+            json.dumps(
+                search_stored(
+                    Path(chosen.child[0]), int(chosen.child[1]), bool(int(chosen.child[2]))
+                )
+            )
+        )
         return
     if chosen.adaptive:
         print(json.dumps(adaptive_ours(tuple(json.loads(chosen.adaptive)))))

@@ -54,11 +54,11 @@ from benchmarks.theories.engine import (  # noqa: E402
     peak_memory,
     theories,
 )
-from flows.fanout import ClusterLaboratory  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
-from traces.journal import Journal, step_key  # noqa: E402
+from lakatos.flows.run.cluster import ClusterLaboratory  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.traces.journal import Journal, step_key  # noqa: E402
 
 AXES = {
     "theories": (10, 30, 100, 300, 1000),
@@ -79,7 +79,11 @@ def pool_of(n: int) -> list[Theory]:
     return [
         published[index]
         if index < len(published)
-        else read_program(TheoryProgram(f"{published[index % len(published)].program.source}\n# {index}\n", "copy"))
+        else read_program(
+            TheoryProgram(
+                f"{published[index % len(published)].program.source}\n# {index}\n", "copy"
+            )
+        )
         for index in range(n)
     ]
 
@@ -113,7 +117,9 @@ def scoring(n_theories: int, n_experiments: int, n_people: int) -> dict[str, flo
         ]
         own, wall = processor_s() - own, time.perf_counter() - wall
     n_bytes = sum(
-        array.nbytes for item in trials for array in (item.participant, item.trial, item.response, item.count)
+        array.nbytes
+        for item in trials
+        for array in (item.participant, item.trial, item.response, item.count)
     )
     floor = n_theories * parts(trials)["floor_s"]
     return {
@@ -129,8 +135,16 @@ def scoring(n_theories: int, n_experiments: int, n_people: int) -> dict[str, flo
 
 def bookkeeping(n: int) -> dict[str, float]:
     """Writing ``n`` records one by one, and walking them once."""
-    body = {"scores": [0.125] * N_PEOPLE, "proportions": [0.5] * N_TRIALS, "theory": "a" * 64, "error": 0.01}
-    with tempfile.TemporaryDirectory() as folder, Journal.create(Path(folder) / "journal.sqlite", {}) as journal:
+    body = {
+        "scores": [0.125] * N_PEOPLE,
+        "proportions": [0.5] * N_TRIALS,
+        "theory": "a" * 64,
+        "error": 0.01,
+    }
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Journal.create(Path(folder) / "journal.sqlite", {}) as journal,
+    ):
         own, wall = processor_s(), time.perf_counter()
         for number in range(n):
             position = {"number": number}
@@ -227,15 +241,28 @@ def cell(axis: str, n: int) -> dict[str, Any]:
     cheap = axis != "fanout" and time.perf_counter() - begun < CHEAP_S
     found += [measured(axis, n) for _ in range(N_REPEATS - 1 if cheap else 0)]
     median = sorted(found, key=lambda item: item["processor_s"])[len(found) // 2]
-    times = {} if axis == "fanout" else {"times_the_floor": median["processor_s"] / median["floor_s"]}
-    return {"axis": axis, "n": n, **median, **times, "n_repeats": len(found), "load_average": before}
+    times = (
+        {} if axis == "fanout" else {"times_the_floor": median["processor_s"] / median["floor_s"]}
+    )
+    return {
+        "axis": axis,
+        "n": n,
+        **median,
+        **times,
+        "n_repeats": len(found),
+        "load_average": before,
+    }
 
 
-def on_paper(fits: dict[str, dict[str, float]], cells: Sequence[dict[str, Any]]) -> dict[str, float]:
+def on_paper(
+    fits: dict[str, dict[str, float]], cells: Sequence[dict[str, Any]]
+) -> dict[str, float]:
     """Scoring `N_THEORIES` theories on a billion answers, by the line through what was measured."""
     line = fits["responses"]
     seconds = line["fixed_s"] + line["s_per_million"] * PAPER / 1e6
-    largest = max((item for item in cells if item["axis"] == "responses"), key=lambda item: item["n"])
+    largest = max(
+        (item for item in cells if item["axis"] == "responses"), key=lambda item: item["n"]
+    )
     return {
         "n_responses": PAPER,
         "n_theories": N_THEORIES,
@@ -249,18 +276,31 @@ def on_paper(fits: dict[str, dict[str, float]], cells: Sequence[dict[str, Any]])
 
 def main() -> None:
     """Measure what is missing, then fit and write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--axes", nargs="+", choices=list(AXES), default=list(AXES))
     options.add_argument("--most", type=int, default=10**12, help="leave out points beyond this")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "growth.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "growth.json"
+    )
     chosen = options.parse_args()
     wanted = [(axis, n) for axis in chosen.axes for n in AXES[axis] if n <= chosen.most]
     places = {axis: place for place, axis in enumerate(AXES)}
-    cells = complete(chosen.out, cell, wanted, ("axis", "n"), 1, order=lambda item: (places[item["axis"]], item["n"]))
+    cells = complete(
+        chosen.out,
+        cell,
+        wanted,
+        ("axis", "n"),
+        1,
+        order=lambda item: (places[item["axis"]], item["n"]),
+    )
     fits = {}
     for axis in ("theories", "experiments", "responses", "records"):
         rows = [
-            {"n_responses": item["n"], "processor_s": item["processor_s"]} for item in cells if item["axis"] == axis
+            {"n_responses": item["n"], "processor_s": item["processor_s"]}
+            for item in cells
+            if item["axis"] == axis
         ]
         if len(rows) > 2:
             fits[axis] = growth(rows)

@@ -31,13 +31,13 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.audit import audit  # noqa: E402
-from flows.carry import carry  # noqa: E402
-from flows.record import RECORD_TYPES  # noqa: E402
-from flows.schedule import change_schedules, make_schedule  # noqa: E402
-from flows.wake import PASS_FILE, look  # noqa: E402
-from traces.fold import canonical_digest  # noqa: E402
-from traces.step import Trace  # noqa: E402
+from lakatos.flows.audit.audit import audit  # noqa: E402
+from lakatos.flows.operations.carry import carry  # noqa: E402
+from lakatos.flows.operations.schedule import change_schedules, make_schedule  # noqa: E402
+from lakatos.flows.run.next_pass import PASS_FILE, look  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
+from lakatos.traces.fold import canonical_digest  # noqa: E402
+from lakatos.traces.step import Trace  # noqa: E402
 
 STUDY = """name = "{name}"
 question = "Which rule do simulated people follow?"
@@ -83,9 +83,13 @@ def write_studies(folder: Path, n: int) -> dict[str, Path]:
     for number in range(n):
         name = f"campaign-{number:02d}"
         found[name] = folder / f"{name}.toml"
-        found[name].write_text(STUDY.format(name=name, seed=number + 1, people='theory = "weighted_additive"'))
+        found[name].write_text(
+            STUDY.format(name=name, seed=number + 1, people='theory = "weighted_additive"')
+        )
     found["campaign-25-poisoned"] = folder / "poisoned.toml"
-    found["campaign-25-poisoned"].write_text(STUDY.format(name="campaign-25-poisoned", seed=1, people=POISON))
+    found["campaign-25-poisoned"].write_text(
+        STUDY.format(name="campaign-25-poisoned", seed=1, people=POISON)
+    )
     return found
 
 
@@ -97,7 +101,10 @@ def where_time_goes(runs: Path, names: list[str], limit: int) -> dict[str, float
         with Trace.open(runs / name, RECORD_TYPES, read_only=True) as trace:
             times = [datetime.fromisoformat(event.time_utc) for event in trace.journal.events()]
         inside.append((times[-1] - times[0]).total_seconds())
-    return {"pass_s": limit * float(np.median(np.diff(ends))), "campaign_s": float(np.median(inside))}
+    return {
+        "pass_s": limit * float(np.median(np.diff(ends))),
+        "campaign_s": float(np.median(inside)),
+    }
 
 
 def form(folder: Path) -> str:
@@ -108,7 +115,9 @@ def form(folder: Path) -> str:
 
 def main() -> None:
     """Schedule, serve, wait, compare."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--campaigns", type=int, default=50)
     options.add_argument("--limit", type=int, default=1, help="passes at the same time")
     options.add_argument("--compare", type=int, default=3, help="runs repeated directly")
@@ -119,7 +128,10 @@ def main() -> None:
         base = Path(place)
         runs, studies = base / "runs", write_studies(base, chosen.campaigns)
         at = datetime.now(UTC) + timedelta(seconds=90)
-        made = {name: make_schedule(name, file, at=at.isoformat(), workers=1) for name, file in sorted(studies.items())}
+        made = {
+            name: make_schedule(name, file, at=at.isoformat(), workers=1)
+            for name, file in sorted(studies.items())
+        }
         change_schedules(runs, lambda _: made)
         result = {**provenance(), **serve(base, runs, list(made), at, chosen)}
         poisoned = [name for name in made if "poisoned" in name]
@@ -127,7 +139,9 @@ def main() -> None:
         ended = [name for name in good if look(runs / name).ended == "concluded"]
         result["concluded"] = len(ended)
         result["audits_pass"] = sum(audit(runs / name, recompute=False).passed for name in ended)
-        result["poisoned_concluded"] = sum(look(runs / name).ended == "concluded" for name in poisoned)
+        result["poisoned_concluded"] = sum(
+            look(runs / name).ended == "concluded" for name in poisoned
+        )
         if len(ended) > 1:
             result |= where_time_goes(runs, ended, chosen.limit)
         equal = []
@@ -143,8 +157,19 @@ def main() -> None:
 
 def serve(base: Path, runs: Path, names: list[str], at: datetime, chosen: Any) -> dict[str, Any]:
     """Serve all schedules until every run but the poisoned one is at rest."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    words = [sys.executable, "-m", "flows.main", "serve", "--runs", str(runs), "--limit", str(chosen.limit)]
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")
+    }
+    words = [
+        sys.executable,
+        "-m",
+        "lakatos.flows.commands.main",
+        "serve",
+        "--runs",
+        str(runs),
+        "--limit",
+        str(chosen.limit),
+    ]
     begun = time.monotonic()
     with (base / "serve.log").open("wb") as log:
         process = subprocess.Popen(words, cwd=ROOT, stdout=log, stderr=log, env=environment)
@@ -153,7 +178,9 @@ def serve(base: Path, runs: Path, names: list[str], at: datetime, chosen: Any) -
     try:
         while time.monotonic() - begun < chosen.hours * 3600:
             n_done = sum((runs / name / PASS_FILE).exists() for name in good)
-            samples.append((round(time.monotonic() - begun, 1), round(memory_mib(process.pid), 1), n_done))
+            samples.append(
+                (round(time.monotonic() - begun, 1), round(memory_mib(process.pid), 1), n_done)
+            )
             if len(samples) % 30 == 0:
                 print(*samples[-1], flush=True)
             if n_done == len(good) or process.poll() is not None:

@@ -30,17 +30,17 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.engine import EngineName, execute, flow, task  # noqa: E402
-from flows.record import RECORD_TYPES  # noqa: E402
-from traces.fold import canonical_digest  # noqa: E402
-from traces.journal import INTENT, step_key  # noqa: E402
-from traces.record import Tombstone  # noqa: E402
-from traces.step import Recorded, StepContext, Trace  # noqa: E402
+from lakatos.flows.run.engine import EngineName, execute, flow, task  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
+from lakatos.traces.fold import canonical_digest  # noqa: E402
+from lakatos.traces.journal import INTENT, step_key  # noqa: E402
+from lakatos.traces.record import Tombstone  # noqa: E402
+from lakatos.traces.step import Recorded, StepContext, Trace  # noqa: E402
 
 DIRECTLY = """
 import sys
 from pathlib import Path
-from flows.start import run_study
+from lakatos.flows.start import run_study
 run_study(Path(sys.argv[1]), Path(sys.argv[2]) / "x")
 """
 
@@ -49,7 +49,19 @@ def command(how: str, study: Path, folder: str) -> list[str]:
     """The program to measure."""
     if how == "directly":
         return [sys.executable, "-c", DIRECTLY, str(study), folder]
-    words = [sys.executable, "-m", "flows.main", "run", str(study), "--engine", how, "--runs", folder, "--name", "x"]
+    words = [
+        sys.executable,
+        "-m",
+        "lakatos.flows.commands.main",
+        "run",
+        str(study),
+        "--engine",
+        how,
+        "--runs",
+        folder,
+        "--name",
+        "x",
+    ]
     return words
 
 
@@ -120,7 +132,9 @@ def cost_of_an_event(n: int = 300) -> float:
 
             begun = time.perf_counter()
             for number in range(n):
-                found: Recorded[Tombstone] = await trace.step("a", nothing, returns=Tombstone, position={"n": number})
+                found: Recorded[Tombstone] = await trace.step(
+                    "a", nothing, returns=Tombstone, position={"n": number}
+                )
                 assert found
             return (time.perf_counter() - begun) / (2 * n)
 
@@ -174,9 +188,13 @@ def cost_of_a_stage(engine: EngineName) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print where the time went."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--study", type=Path, default=ROOT / "studies" / "demo.toml")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "orchestration.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "orchestration.json"
+    )
     chosen = options.parse_args()
     stages = {engine: cost_of_a_stage(engine) for engine in ("none", "prefect")}  # type: ignore[arg-type]
     event_s = cost_of_an_event()
@@ -186,14 +204,17 @@ def main() -> None:
     for run in runs:
         run["bookkeeping_in_steps_s"] = run["n_events"] * event_s
         loop_s = run["wall_s"] - run["before_first_record_s"] - run["after_last_record_s"]
-        run["orchestration_share"] = (run["between_steps_s"] + run["bookkeeping_in_steps_s"]) / loop_s
+        run["orchestration_share"] = (
+            run["between_steps_s"] + run["bookkeeping_in_steps_s"]
+        ) / loop_s
     result = {
         **provenance(),
         "runs": runs,
         "stages": stages,
         "event_ms": event_s * 1000,
         "orchestration_share": prefect["orchestration_share"],
-        "prefect_share": (prefect["between_steps_s"] - direct["between_steps_s"]) / prefect["wall_s"],
+        "prefect_share": (prefect["between_steps_s"] - direct["between_steps_s"])
+        / prefect["wall_s"],
         "prefect_start_s": prefect["before_first_record_s"] - direct["before_first_record_s"],
         "prefect_peak_mib": prefect["peak_mib"] - direct["peak_mib"],
     }
@@ -208,7 +229,9 @@ def main() -> None:
         )
     for name, seconds in prefect["steps_s"].items():
         print(f"  {name:14s} {seconds:7.2f} s in {prefect['n_steps'][name]} steps")
-    print(f"an event {event_s * 1000:.2f} ms; stages {stages}; start of Prefect {result['prefect_start_s']:.1f} s")
+    print(
+        f"an event {event_s * 1000:.2f} ms; stages {stages}; start of Prefect {result['prefect_start_s']:.1f} s"
+    )
 
 
 if __name__ == "__main__":

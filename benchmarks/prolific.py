@@ -29,10 +29,10 @@ import httpx  # noqa: E402
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.participants.prolific.money import Money  # noqa: E402
-from experiments.participants.prolific.plan import make_plan  # noqa: E402
-from experiments.participants.prolific.rehearsal import EXAMPLE, rehearse  # noqa: E402
-from experiments.participants.prolific.stand_in import Faults, StandIn, World, serve  # noqa: E402
+from lakatos.experiments.participants.prolific.money import Money  # noqa: E402
+from lakatos.experiments.participants.prolific.plan import make_plan  # noqa: E402
+from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse  # noqa: E402
+from lakatos.experiments.participants.prolific.stand_in import Faults, StandIn, World, serve  # noqa: E402
 
 PLAN = make_plan(EXAMPLE.model_copy(update={"people": 10}), key="ab" * 12)
 
@@ -73,7 +73,12 @@ def recruit(stand_in: StandIn, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     tight, killed = seed % 3 == 0, seed % 4 == 0
     limit = PLAN.total_cost if tight else PLAN.total_cost * 3
-    world = World(seed, faults=Faults(), timed_out_keeps_place=bool(seed & 1), approves_timed_out=bool(seed & 2))
+    world = World(
+        seed,
+        faults=Faults(),
+        timed_out_keeps_place=bool(seed & 1),
+        approves_timed_out=bool(seed & 2),
+    )
     counter, at, after = [0], int(rng.integers(1, 120)) if killed else 0, bool(rng.integers(2))
     begun = time.perf_counter()
     with TemporaryDirectory() as folder:
@@ -128,21 +133,29 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
         "n_unpaid_for_want_of_money": sum(run["unpaid"] for run in runs if run["tight"]),
         "n_beyond_the_limit": sum(run["paid_minor"] > run["limit_minor"] for run in runs),
         "n_with_something_wrong": sum(bool(run["wrong"]) for run in runs),
-        "n_short_of_people_within_ample_limits": sum(run["completed"] < PLAN.settings.people for run in ample),
+        "n_short_of_people_within_ample_limits": sum(
+            run["completed"] < PLAN.settings.people for run in ample
+        ),
         "n_short_of_people_within_tight_limits": sum(
             run["completed"] < PLAN.settings.people for run in runs if run["tight"]
         ),
-        "mean_share_replaced": float(np.mean([1 - run["completed"] / run["people"] for run in runs])),
+        "mean_share_replaced": float(
+            np.mean([1 - run["completed"] / run["people"] for run in runs])
+        ),
     }
 
 
 def main() -> None:
     """Run the seeds that are missing and write totals and every recruitment."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=300)
     options.add_argument("--minutes", type=float, default=60.0)
     options.add_argument("--fresh", action="store_true", help="forget earlier runs")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "prolific.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "prolific.json"
+    )
     chosen = options.parse_args()
     kept = chosen.out.exists() and not chosen.fresh
     runs: list[dict[str, Any]] = json.loads(chosen.out.read_text())["runs"] if kept else []
@@ -159,7 +172,13 @@ def main() -> None:
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(summary(runs), indent=1))
-    sys.exit(1 if result["n_with_something_wrong"] or result["n_paid_twice"] or result["n_beyond_the_limit"] else 0)
+    sys.exit(
+        1
+        if result["n_with_something_wrong"]
+        or result["n_paid_twice"]
+        or result["n_beyond_the_limit"]
+        else 0
+    )
 
 
 if __name__ == "__main__":

@@ -17,13 +17,17 @@ def provenance() -> dict[str, object]:
     """Command, commit, versions and machine."""
 
     def git(*arguments: str) -> str:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
         return done.stdout.strip()
 
     return {
         "command": " ".join(["python", *map(_without_place, sys.argv)]),
         "commit": git("rev-parse", "HEAD"),
-        "changed": bool(git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results")),
+        "changed": bool(
+            git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results")
+        ),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "machine": platform.machine(),

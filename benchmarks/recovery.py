@@ -27,9 +27,9 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.config import CampaignConfig, load_study  # noqa: E402
-from flows.run import read_state  # noqa: E402
-from flows.start import run_study  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, load_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "recovery.json"
 RULES = {
@@ -95,12 +95,19 @@ def table(cells: list[dict[str, object]]) -> str:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    wanted = [(rule, noise, seed) for seed in range(1, chosen.seeds + 1) for noise in NOISE for rule in RULES]
+    wanted = [
+        (rule, noise, seed)
+        for seed in range(1, chosen.seeds + 1)
+        for noise in NOISE
+        for rule in RULES
+    ]
     fields = ("rule", "noise", "seed")
     order = itemgetter(*fields)
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))

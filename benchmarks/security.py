@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.theories import cheats  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "security.json"
 N_HONEST = 100
@@ -46,10 +46,14 @@ def cheating_theories() -> Iterator[SecurityProbe]:
         for program in cheats.honest_learners(N_HONEST):
             found = cheats.outcome(program.source, "learning", trials["learning"], sandbox)
             words = f"refused by the {found.where}: {found.reason}" if found.refused else "admitted"
-            yield SecurityProbe(program.source.split(":")[0].strip('"'), "honest", not found.refused, words)
+            yield SecurityProbe(
+                program.source.split(":")[0].strip('"'), "honest", not found.refused, words
+            )
 
 
-SECTIONS: dict[str, Callable[[], Iterator[SecurityProbe]]] = {"cheating theories": cheating_theories}
+SECTIONS: dict[str, Callable[[], Iterator[SecurityProbe]]] = {
+    "cheating theories": cheating_theories
+}
 """Each section's probes, by its name."""
 
 
@@ -68,7 +72,12 @@ def main(names: list[str]) -> int:
         held = sum(probe.holds for probe in found)
         failed += len(found) - held
         seconds = round(time.monotonic() - begun, 1)
-        results[name] = {"held": held, "of": len(found), "seconds": seconds, "probes": [asdict(item) for item in found]}
+        results[name] = {
+            "held": held,
+            "of": len(found),
+            "seconds": seconds,
+            "probes": [asdict(item) for item in found],
+        }
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(f"{name}: {held} of {len(found)} hold")
     return 1 if failed else 0

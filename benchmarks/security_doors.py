@@ -33,9 +33,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "web")]
 import httpx  # noqa: E402
 from taking_part import open_experiment, served  # noqa: E402
 
-from experiments.participants.web.app import create_app  # noqa: E402
-from experiments.participants.web.texts import texts_for  # noqa: E402
-from flows.main import known_errors  # noqa: E402
+from lakatos.experiments.participants.web.app import create_app  # noqa: E402
+from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
+from lakatos.flows.commands.main import known_errors  # noqa: E402
 
 N_BOTS = 28
 SLOW_SECONDS = 40.0
@@ -71,7 +71,7 @@ def probe(name: str, tried: str) -> Callable[[Probe], Probe]:
 @contextmanager
 def prefect(folder: Path) -> Iterator[tuple[str, Path]]:
     """The Prefect server that `lakatos lab up` starts."""
-    from flows.lab import prefect_server
+    from lakatos.flows.operations.lab import prefect_server
 
     for name in [name for name in os.environ if name.startswith("PREFECT_")]:
         del os.environ[name]
@@ -79,7 +79,10 @@ def prefect(folder: Path) -> Iterator[tuple[str, Path]]:
         yield part.address, folder / ".lab" / "prefect"
 
 
-@probe("prefect: a command", "PATCH a deployment's pull steps without any secret and with a foreign Host and Origin")
+@probe(
+    "prefect: a command",
+    "PATCH a deployment's pull steps without any secret and with a foreign Host and Origin",
+)
 def command_by_pull_steps(folder: Path) -> tuple[bool, str]:
     """Everything that made a shell command run at the next flow run."""
     foreign = {"Host": "evil.example.org", "Origin": "http://evil.example.org"}
@@ -91,12 +94,17 @@ def command_by_pull_steps(folder: Path) -> tuple[bool, str]:
                 known = flow.json().get("id", "0" * 8) if flow.is_success else "none"
                 made = client.post("deployments/", json={"name": "d", "flow_id": known})
                 number = made.json().get("id", "none") if made.is_success else "none"
-                steps = {"pull_steps": [{"prefect.deployments.steps.run_shell_script": {"script": "id"}}]}
+                steps = {
+                    "pull_steps": [{"prefect.deployments.steps.run_shell_script": {"script": "id"}}]
+                }
                 found.append(client.patch(f"deployments/{number}", json=steps).status_code)
     return all(code in (401, 421) for code in found), f"statuses {found}"
 
 
-@probe("prefect: other sites", "read answers from a page of another site (CORS), and by another name (rebinding)")
+@probe(
+    "prefect: other sites",
+    "read answers from a page of another site (CORS), and by another name (rebinding)",
+)
 def prefect_from_other_sites(folder: Path) -> tuple[bool, str]:
     """What a browser would let a page of another site read."""
     with prefect(folder) as (address, _):
@@ -114,7 +122,9 @@ def prefect_files(folder: Path) -> tuple[bool, str]:
     """Modes of everything that it leaves."""
     with prefect(folder) as (_, home):
         time.sleep(1)
-        open_ones = [path.name for path in home.iterdir() if path.is_file() and path.stat().st_mode & 0o077]
+        open_ones = [
+            path.name for path in home.iterdir() if path.is_file() and path.stat().st_mode & 0o077
+        ]
     return not open_ones, f"readable for others: {sorted(open_ones)}"
 
 
@@ -136,14 +146,20 @@ def be_a_bot(address: str, number: int) -> dict[str, Any]:
         browser.get("")
         texts = browser.get("api/texts").json()
         state = post("consent", {"consent": texts["consent"]["digest"], "language": "en"})
-        right = [item["right"] for item in texts_for("risky")["en"]["domains"]["risky"]["questions"]]
+        right = [
+            item["right"] for item in texts_for("risky")["en"]["domains"]["risky"]["questions"]
+        ]
         if state.get("phase") == "instructions":
             state = post("comprehension", {"attempt": 0, "answers": right})
         marked = 0
         while state.get("phase") == "task":
             step = state["steps"][0]
             marked += step.get("kind") == "check" or not step["picture"]
-            body = {"position": state["position"], "response": number % 2, "response_time_ms": 5000.0}
+            body = {
+                "position": state["position"],
+                "response": number % 2,
+                "response_time_ms": 5000.0,
+            }
             state = post("answers", body)["state"]
         return {"status": state.get("status", ""), "marked": marked}
 
@@ -156,8 +172,12 @@ def send_bots(address: str) -> list[dict[str, Any]]:
 
 def as_studies_have_it() -> dict[str, Any]:
     """Page settings of a study that says nothing about who comes in."""
-    study = importlib.import_module("experiments.participants.web.study")
-    return {"access": "invited"} if "access" in inspect.signature(study.PageSettings).parameters else {}
+    study = importlib.import_module("lakatos.experiments.participants.web.study")
+    return (
+        {"access": "invited"}
+        if "access" in inspect.signature(study.PageSettings).parameters
+        else {}
+    )
 
 
 def as_open() -> dict[str, Any]:
@@ -173,7 +193,9 @@ def _page(folder: Path, page: dict[str, Any]) -> Iterator[str]:
     if not page:  # a version without the setting: the helper must not give it
         original = taking_part.PageSettings
         known = set(inspect.signature(original).parameters)
-        taking_part.PageSettings = lambda **given: original(**{k: v for k, v in given.items() if k in known})  # type: ignore[assignment, misc]
+        taking_part.PageSettings = lambda **given: original(
+            **{k: v for k, v in given.items() if k in known}
+        )  # type: ignore[assignment, misc]
     open_experiment(folder, n_trials=20, n_participants=40, **settings)
     with served(create_app(folder)) as address:
         yield address
@@ -188,18 +210,22 @@ def bots(folder: Path) -> tuple[bool, str]:
     return completed == 0, f"{completed} of {N_BOTS} completed in {time.monotonic() - begun:.0f} s"
 
 
-@probe("page: bots, open link", f"{N_BOTS} programs from one address, where the study has an open link")
+@probe(
+    "page: bots, open link", f"{N_BOTS} programs from one address, where the study has an open link"
+)
 def bots_on_an_open_link(folder: Path) -> tuple[bool, str]:
     """What gets in, and whether the rules on times exclude it."""
-    from experiments import quality
-    from experiments.participants.answers import PersonAnswers
-    from traces.inbox import Inbox
+    from lakatos.experiments import quality
+    from lakatos.experiments.participants.answers import PersonAnswers
+    from lakatos.traces.inbox import Inbox
 
     with _page(folder, as_open()) as address:
         found = send_bots(address)
         time.sleep(1)
     completed = sum(bot["status"] == "completed" for bot in found)
-    answers = [PersonAnswers.from_json(batch.json()) for batch in Inbox(folder / "inbox.sqlite").pending()]
+    answers = [
+        PersonAnswers.from_json(batch.json()) for batch in Inbox(folder / "inbox.sqlite").pending()
+    ]
     rules: list[Any] = [quality.TooFast(500)]
     if hasattr(quality, "ImpossibleTimes"):
         rules.append(quality.ImpossibleTimes(0.1))
@@ -243,9 +269,9 @@ def slow_clients(folder: Path) -> tuple[bool, str]:
     import uvicorn
 
     try:
-        from experiments.participants.web.door import SERVER
+        from lakatos.experiments.participants.web.door import SERVER
     except ImportError:
-        from experiments.participants.web.app import SERVER  # type: ignore[attr-defined, no-redef]
+        from lakatos.experiments.participants.web.app import SERVER  # type: ignore[attr-defined, no-redef]
     open_experiment(folder)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(create_app(folder), **SERVER))
@@ -265,7 +291,9 @@ def slow_clients(folder: Path) -> tuple[bool, str]:
             one.close()
         server.should_exit = True
         serving.join(20)
-    return closed == len(held), f"{closed} of {len(held)} hung up on within {time.monotonic() - begun:.0f} s"
+    return closed == len(
+        held
+    ), f"{closed} of {len(held)} hung up on within {time.monotonic() - begun:.0f} s"
 
 
 # --- files, names, keys ---------------------------------------------------------------------------------------------
@@ -274,10 +302,13 @@ def slow_clients(folder: Path) -> tuple[bool, str]:
 @probe("study: keys", "name any variable as a model's key, and a server without TLS elsewhere")
 def stolen_keys(folder: Path) -> tuple[bool, str]:
     """What a study from elsewhere could have sent away."""
-    from language_models.settings import ModelSettings
+    from lakatos.language_models.settings import ModelSettings
 
     taken = []
-    for variable, address in (("HOME", "https://evil.example.org/v1"), ("X_API_KEY", "http://evil.example.org/v1")):
+    for variable, address in (
+        ("HOME", "https://evil.example.org/v1"),
+        ("X_API_KEY", "http://evil.example.org/v1"),
+    ):
         with suppress(ValueError):
             ModelSettings(name="m", model="m", base_url=address, key_variable=variable)
             taken.append(f"{variable} to {address}")
@@ -287,7 +318,7 @@ def stolen_keys(folder: Path) -> tuple[bool, str]:
 @probe("names", "begin a run outside the runs folder")
 def names_outside(folder: Path) -> tuple[bool, str]:
     """By its name."""
-    from flows.places import new_folder
+    from lakatos.flows.run.places import new_folder
 
     taken = []
     for name in ("../out", "/tmp/out", "a/../../out"):
@@ -296,10 +327,13 @@ def names_outside(folder: Path) -> tuple[bool, str]:
     return not taken, f"folders: {taken}"
 
 
-@probe("restore", "restore backups with malformed manifests, addresses of other places, and through a link")
+@probe(
+    "restore",
+    "restore backups with malformed manifests, addresses of other places, and through a link",
+)
 def restored(folder: Path) -> tuple[bool, str]:
     """A traceback, or anything left behind, is a failure."""
-    from flows.backup import restore
+    from lakatos.flows.operations.backup import restore
 
     one = {"sha256": "0" * 64, "size": 1}
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -354,7 +388,10 @@ def main() -> int:
     for name in PROBES:
         if name.startswith(given.only):
             outcomes.append(carry_out(name))
-            print(f"{'held' if outcomes[-1].held else 'OPEN':<5} {name}: {outcomes[-1].detail}", flush=True)
+            print(
+                f"{'held' if outcomes[-1].held else 'OPEN':<5} {name}: {outcomes[-1].detail}",
+                flush=True,
+            )
     if given.out:
         given.out.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
     return 0 if all(outcome.held for outcome in outcomes) else 1

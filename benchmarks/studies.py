@@ -21,14 +21,19 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.audit import audit  # noqa: E402
-from flows.config import load_study  # noqa: E402
-from flows.run import read_state  # noqa: E402
-from flows.start import resume_run, run_study  # noqa: E402
-from traces.step import JOURNAL_FILE  # noqa: E402
+from lakatos.flows.audit.audit import audit  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.flows.run.study import load_study  # noqa: E402
+from lakatos.flows.start import resume_run, run_study  # noqa: E402
+from lakatos.traces.step import JOURNAL_FILE  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "studies.json"
-STUDIES = {"multiattribute-binary": (1, 2), "multiattribute-cardinal": (1, 2), "risky": (1,), "allais": (1,)}
+STUDIES = {
+    "multiattribute-binary": (1, 2),
+    "multiattribute-cardinal": (1, 2),
+    "risky": (1,),
+    "allais": (1,),
+}
 
 
 def carry_out(study: str, seed: int, data: Path, folder: Path) -> dict[str, object]:
@@ -50,12 +55,19 @@ def carry_out(study: str, seed: int, data: Path, folder: Path) -> dict[str, obje
         "claim": state.theories[verdict.leader].record.claim,
         "holds": verdict.holds,
         "text": verdict.text,
-        "errors": {state.name(item.theory): item.model_dump(mode="json") for item in verdict.errors},
+        "errors": {
+            state.name(item.theory): item.model_dump(mode="json") for item in verdict.errors
+        },
         "cross_validated": {
-            item.name: {"error": item.error, "standard_error": item.standard_error} for item in verdict.cross_validated
+            item.name: {"error": item.error, "standard_error": item.standard_error}
+            for item in verdict.cross_validated
         },
         "folds": [
-            {"fold": item.record.fold, "leader": item.record.leader_name, "n_trials": len(item.record.rows)}
+            {
+                "fold": item.record.fold,
+                "leader": item.record.leader_name,
+                "n_trials": len(item.record.rows),
+            }
             for item in state.folds
         ],
         "n_experiments": len(state.collected),
@@ -67,7 +79,9 @@ def carry_out(study: str, seed: int, data: Path, folder: Path) -> dict[str, obje
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     options.add_argument("--runs", type=Path, default=ROOT / "runs" / "benchmark")
     options.add_argument("--only", nargs="*", default=list(STUDIES))

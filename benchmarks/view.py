@@ -31,24 +31,37 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.design import design_to_json  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.preregistration import Preregistration  # noqa: E402
-from experiments.record import AnswersArrived, DesignChosen, PairPower, Recruited, TrialsCollected  # noqa: E402
-from experiments.task import Design, Trials  # noqa: E402
-from flows.config import parse_study  # noqa: E402
-from flows.record import RECORD_TYPES, CycleClosed, LeaderboardLine  # noqa: E402
-from flows.run import started  # noqa: E402
-from judges.judge import Verdict, VerdictResolved  # noqa: E402
-from language_models.client import Sampling  # noqa: E402
-from language_models.record import LanguageModelCalled  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.record import Claim, Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored, Units  # noqa: E402
-from theories.score import UnitScores  # noqa: E402
-from traces.digest import Digest, digest_of  # noqa: E402
-from traces.journal import INTENT, Entry, step_key  # noqa: E402
-from traces.record import Record, body_of, kind_of  # noqa: E402
-from traces.step import Trace  # noqa: E402
+from lakatos.experiments.design import design_to_json  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.preregistration import Preregistration  # noqa: E402
+from lakatos.experiments.record import (  # noqa: E402
+    AnswersArrived,
+    DesignChosen,
+    PairPower,
+    Recruited,
+    TrialsCollected,
+)
+from lakatos.experiments.task import Design, Trials  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES, CycleClosed, LeaderboardLine  # noqa: E402
+from lakatos.flows.run.run import started  # noqa: E402
+from lakatos.flows.run.study import parse_study  # noqa: E402
+from lakatos.judges.judge import Verdict, VerdictResolved  # noqa: E402
+from lakatos.language_models.client import Sampling  # noqa: E402
+from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.record import (  # noqa: E402
+    Claim,
+    Diagnosis,
+    TheoryAdmitted,
+    TheoryChecked,
+    TheoryScored,
+    Units,
+)
+from lakatos.theories.score import UnitScores  # noqa: E402
+from lakatos.traces.digest import Digest, digest_of  # noqa: E402
+from lakatos.traces.journal import INTENT, Entry, step_key  # noqa: E402
+from lakatos.traces.record import Record, body_of, kind_of  # noqa: E402
+from lakatos.traces.step import Trace  # noqa: E402
 
 N_CYCLES, N_PEOPLE, N_TRIALS, N_THEORIES = 40, 250, 24, 60
 BATCH = 500
@@ -65,14 +78,22 @@ class Writer:
         self.trace, self.waiting, self.n = trace, [], 0  # type: ignore[var-annotated]
 
     def record(
-        self, record: Record, name: str, *inputs: Digest, begun: dict[str, Any] | None = None, **position: int | str
+        self,
+        record: Record,
+        name: str,
+        *inputs: Digest,
+        begun: dict[str, Any] | None = None,
+        **position: int | str,
     ) -> Digest:
         """A record, after the beginning of its step and a note of what it cost where ``begun`` says so."""
         key, body = step_key(name, inputs, position), body_of(record)
         bodies = (
             []
             if begun is None
-            else [{"effect": "repeatable"}, *([{"effect": "repeatable", "note": begun}] * bool(begun))]
+            else [
+                {"effect": "repeatable"},
+                *([{"effect": "repeatable", "note": begun}] * bool(begun)),
+            ]
         )
         self.waiting += [Entry(INTENT, item, key, name, position, inputs) for item in bodies]
         kind = kind_of(type(record))
@@ -108,7 +129,9 @@ def write_run(folder: Path, n_records: int) -> int:
         out.record(started(config), "start")
         family, domain = FAMILIES["multiattribute"], DOMAINS["multiattribute"]
         sources = [family.program(name).source for name in config.theories.seeds]
-        sources += [sources[place % 2] + f"\n# variant {place}\n" for place in range(n_theories - 2)]
+        sources += [
+            sources[place % 2] + f"\n# variant {place}\n" for place in range(n_theories - 2)
+        ]
         theories = [theory(out, source, place, n_cycles) for place, source in enumerate(sources)]
         error = np.linspace(0.3, 0.03, n_theories)
         calls = language_model_calls(out)
@@ -116,7 +139,9 @@ def write_run(folder: Path, n_records: int) -> int:
         for cycle in range(1, n_cycles + 1):
             stimuli = domain.candidates(SPACE, rng, N_TRIALS)
             truth = rng.uniform(0.1, 0.9, N_TRIALS)
-            predicted = np.clip(truth + rng.normal(0, 1, (n_theories, N_TRIALS)) * error[:, None], 0.02, 0.98)
+            predicted = np.clip(
+                truth + rng.normal(0, 1, (n_theories, N_TRIALS)) * error[:, None], 0.02, 0.98
+            )
             trials = experiment(out, config, cycle, theories, stimuli, truth, predicted, rng)
             for place, name in enumerate(theories):
                 scored(out, name, f"{cycle}.1", trials, predicted[place])
@@ -139,12 +164,24 @@ def theory(out: Writer, source: str, place: int, n_cycles: int) -> Digest:
         sandbox=("process",),
     )  # fmt: skip
     out.record(checked, "check", digest, begun={}, cycle=cycle)
-    out.record(TheoryAdmitted(theory=digest, cycle=cycle, reason="it may be right"), "admit", digest, cycle=cycle)
+    out.record(
+        TheoryAdmitted(theory=digest, cycle=cycle, reason="it may be right"),
+        "admit",
+        digest,
+        cycle=cycle,
+    )
     return digest
 
 
 def experiment(
-    out: Writer, config: Any, cycle: int, theories: list[Digest], stimuli: Any, truth: Any, predicted: Any, rng: Any
+    out: Writer,
+    config: Any,
+    cycle: int,
+    theories: list[Digest],
+    stimuli: Any,
+    truth: Any,
+    predicted: Any,
+    rng: Any,
 ) -> Digest:
     """Design, preregistration, people and their answers; returns the artifact of the trials."""
     name, store = f"{cycle}.1", out.trace.artifacts
@@ -200,7 +237,9 @@ def experiment(
 
 def scored(out: Writer, name: Digest, experiment: str, trials: Digest, predicted: Any) -> None:
     log = float(np.log(predicted).mean()) * N_TRIALS
-    units = Units.of(UnitScores(np.linspace(0.9, 1.1, N_PEOPLE) * log, np.full(N_PEOPLE, float(N_TRIALS))))
+    units = Units.of(
+        UnitScores(np.linspace(0.9, 1.1, N_PEOPLE) * log, np.full(N_PEOPLE, float(N_TRIALS)))
+    )
     out.record(
         TheoryScored(
             theory=name, experiment=experiment, trials=trials, engine="score-1", n_draws=256, left_out=units,
@@ -212,7 +251,14 @@ def scored(out: Writer, name: Digest, experiment: str, trials: Digest, predicted
 
 def closed(out: Writer, cycle: int, theories: list[Digest], error: Any) -> None:
     """Diagnosis, verdicts and the end of a cycle."""
-    claim = Claim(text="people look at one cue", feature="conflict", effect=0.1, z=3.0, q=0.01, cites=(theories[0],))
+    claim = Claim(
+        text="people look at one cue",
+        feature="conflict",
+        effect=0.1,
+        z=3.0,
+        q=0.01,
+        cites=(theories[0],),
+    )
     out.record(
         Diagnosis(
             cycle=cycle, loser=theories[0], leader=theories[-1], difference=0.1, standard_error=0.01, tie=False,
@@ -224,7 +270,9 @@ def closed(out: Writer, cycle: int, theories: list[Digest], error: Any) -> None:
     verdict = Verdict(epoch=digest_of("panel"), candidate=theories[-1], incumbent=theories[0], cycle=cycle,
                       probability=0.7, opinions={"rule": 0.7})  # fmt: skip
     given = out.record(verdict, "judge", cycle=cycle)
-    settled = VerdictResolved(verdict=given, experiment=f"{cycle}.1", favoured=cycle % 3 > 0, log_score=-0.4)
+    settled = VerdictResolved(
+        verdict=given, experiment=f"{cycle}.1", favoured=cycle % 3 > 0, log_score=-0.4
+    )
     out.record(settled, "settle", given, cycle=cycle)
     lines = tuple(
         LeaderboardLine(
@@ -270,11 +318,13 @@ def read_first(folder: Path, out: Any) -> None:
     """In a process of its own: seconds from nothing known to the story, and memory before and after."""
     from fastapi.testclient import TestClient
 
-    from flows.view.app import create_app
+    from lakatos.flows.view.app import create_app
 
     warm = Path(tempfile.mkdtemp())
     write_run(warm / "warm", 300)
-    with TestClient(create_app(warm), base_url="http://127.0.0.1") as client:  # templates and imports are not measured
+    with TestClient(
+        create_app(warm), base_url="http://127.0.0.1"
+    ) as client:  # templates and imports are not measured
         client.get("/run/warm/")
     shutil.rmtree(warm)
     before = memory_mib()
@@ -306,25 +356,31 @@ def serve(folder: Path, port: Any) -> None:
 
     import uvicorn
 
-    from flows.view.app import create_app
+    from lakatos.flows.view.app import create_app
 
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port.put(listener.getsockname()[1])
-        uvicorn.Server(uvicorn.Config(create_app(folder), log_level="error", access_log=False)).run(sockets=[listener])
+        uvicorn.Server(uvicorn.Config(create_app(folder), log_level="error", access_log=False)).run(
+            sockets=[listener]
+        )
 
 
 def rendered(folder: Path, n_times: int) -> dict[str, Any]:
     """Seconds to the first contentful paint in Chromium: the server knows nothing of the run the first time."""
     from playwright.sync_api import sync_playwright
 
-    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    browser_path = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    )
     context = multiprocessing.get_context("spawn")
     cold: list[float] = []
     warm: dict[str, list[float]] = {page or "story": [] for page in PAGES if "part/" not in page}
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"]
+        )
         for _ in range(n_times):
             port = context.Queue()
             server = context.Process(target=serve, args=(folder, port), daemon=True)
@@ -338,7 +394,10 @@ def rendered(folder: Path, n_times: int) -> dict[str, Any]:
             server.kill()
             server.join()
         browser.close()
-    return {"first_paint_cold_s": cold, "first_paint_s": {name: median(found) for name, found in warm.items()}}
+    return {
+        "first_paint_cold_s": cold,
+        "first_paint_s": {name: median(found) for name, found in warm.items()},
+    }
 
 
 def paint(page: Any, url: str) -> float:
@@ -351,9 +410,13 @@ def paint(page: Any, url: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--records", type=int, default=100_000)
-    parser.add_argument("--times", type=int, default=3, help="starts of the server that are measured")
+    parser.add_argument(
+        "--times", type=int, default=3, help="starts of the server that are measured"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:

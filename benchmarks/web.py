@@ -33,13 +33,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.participants.web.source import WebParticipants  # noqa: E402
-from experiments.participants.web.study import PageSettings  # noqa: E402
-from experiments.participants.web.texts import texts_for  # noqa: E402
-from experiments.task import Design  # noqa: E402
-from experiments.testing import KEY, preregister  # noqa: E402
-from traces.inbox import Inbox  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.participants.web.source import WebParticipants  # noqa: E402
+from lakatos.experiments.participants.web.study import PageSettings  # noqa: E402
+from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
+from lakatos.experiments.task import Design  # noqa: E402
+from lakatos.experiments.testing import KEY, preregister  # noqa: E402
+from lakatos.traces.inbox import Inbox  # noqa: E402
 
 TRIALS, REPETITIONS = 8, 2
 
@@ -66,8 +66,8 @@ def recruit(folder: Path) -> None:
 def serve(folder: Path, port: int) -> None:
     import uvicorn
 
-    from experiments.participants.web.app import create_app
-    from experiments.participants.web.door import SERVER
+    from lakatos.experiments.participants.web.app import create_app
+    from lakatos.experiments.participants.web.door import SERVER
 
     uvicorn.run(create_app(folder), host="127.0.0.1", port=port, **SERVER)
 
@@ -77,7 +77,9 @@ async def take_part(url: str, until: float, pause: float, rng: random.Random, se
     right = [item["right"] for item in texts_for("risky")["en"]["domains"]["risky"]["questions"]]
     await asyncio.sleep(rng.uniform(0, pause))
     while time.monotonic() < until:
-        async with httpx.AsyncClient(base_url=url, timeout=60, verify=False, trust_env=False) as browser:
+        async with httpx.AsyncClient(
+            base_url=url, timeout=60, verify=False, trust_env=False
+        ) as browser:
 
             async def post(path: str, body: Any, browser: httpx.AsyncClient = browser) -> Any:
                 while True:
@@ -88,7 +90,9 @@ async def take_part(url: str, until: float, pause: float, rng: random.Random, se
                         name = f"{path} {response.status_code}"
                     except httpx.TransportError as error:
                         name = f"{path} {type(error).__name__}"
-                    seen.failures[name] = seen.failures.get(name, 0) + 1  # and again, as the page does
+                    seen.failures[name] = (
+                        seen.failures.get(name, 0) + 1
+                    )  # and again, as the page does
                     await asyncio.sleep(0.5)
 
             await browser.get("")
@@ -100,7 +104,11 @@ async def take_part(url: str, until: float, pause: float, rng: random.Random, se
             while state["phase"] == "task" and time.monotonic() < until:
                 await asyncio.sleep(rng.expovariate(1 / pause))
                 position, response = state["position"], rng.randrange(2)
-                body = {"position": position, "response": response, "response_time_ms": 1000 * pause}
+                body = {
+                    "position": position,
+                    "response": response,
+                    "response_time_ms": 1000 * pause,
+                }
                 begun = time.perf_counter()
                 answered = await post("answers", body)
                 seen.latencies_ms.append(1000 * (time.perf_counter() - begun))
@@ -115,7 +123,9 @@ async def take_part(url: str, until: float, pause: float, rng: random.Random, se
 async def browse(url: str, people: int, seconds: float, pause: float, watch: Any) -> Seen:
     seen, until = Seen(), time.monotonic() + seconds
     watching = asyncio.create_task(watch())
-    await asyncio.gather(*(take_part(url, until, pause, random.Random(number), seen) for number in range(people)))
+    await asyncio.gather(
+        *(take_part(url, until, pause, random.Random(number), seen) for number in range(people))
+    )
     watching.cancel()
     return seen
 
@@ -130,16 +140,21 @@ def compare(folder: Path, seen: Seen) -> dict[str, int]:
     """What was confirmed and is not there, what is there and was not confirmed, and what is there twice."""
     with sqlite3.connect(folder / "collection.sqlite") as sql:
         stored: dict[int, dict[int, int]] = {}
-        for session, position, response in sql.execute("SELECT session, position, response FROM answer"):
+        for session, position, response in sql.execute(
+            "SELECT session, position, response FROM answer"
+        ):
             stored.setdefault(session, {})[position] = response
-        n_ended = sql.execute("SELECT count(*) FROM session WHERE status = 'completed'").fetchone()[0]
+        n_ended = sql.execute("SELECT count(*) FROM session WHERE status = 'completed'").fetchone()[
+            0
+        ]
     confirmed = sorted(tuple(sorted(person.items())) for person in seen.saved if person)
     kept = sorted(tuple(sorted(person.items())) for person in stored.values())
     batches = [batch.json() for batch in Inbox(folder / "inbox.sqlite").pending()]
     return {
         "answers_confirmed": sum(map(len, seen.saved)),
         "answers_stored": sum(map(len, stored.values())),
-        "people_whose_answers_differ": len(set(confirmed) ^ set(kept)) + abs(len(confirmed) - len(kept)),
+        "people_whose_answers_differ": len(set(confirmed) ^ set(kept))
+        + abs(len(confirmed) - len(kept)),
         "people_completed": n_ended,
         "batches_in_inbox": len(batches),
         "answers_in_inbox_wanted": n_ended * TRIALS * REPETITIONS,
@@ -159,7 +174,9 @@ def main() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(folder, port), daemon=True)
+    server = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(folder, port), daemon=True
+    )
     server.start()
     assert server.pid is not None
     url = f"http://127.0.0.1:{port}/study/"
@@ -179,7 +196,9 @@ def main() -> None:
 
     seen = asyncio.run(browse(url, given.people, given.seconds, given.pause, watch))
     elapsed = time.monotonic() - begun
-    processor = sum(map(float, Path(f"/proc/{server.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+    processor = sum(
+        map(float, Path(f"/proc/{server.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])
+    )
     server.terminate()
     server.join(30)
     latencies = np.array(seen.latencies_ms)
@@ -196,7 +215,10 @@ def main() -> None:
         "answers_per_second": round(len(latencies) / elapsed, 1),
         "requests_sent_again": seen.failures,
         "latency_ms": {
-            **{f"p{share:g}": round(float(np.percentile(latencies, share)), 1) for share in (50, 95, 99, 99.9)},
+            **{
+                f"p{share:g}": round(float(np.percentile(latencies, share)), 1)
+                for share in (50, 95, 99, 99.9)
+            },
             "largest": round(float(latencies.max()), 1),
         },
         "server_processor_seconds": round(processor / os.sysconf("SC_CLK_TCK"), 1),

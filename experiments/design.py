@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from experiments.errors import DesignError
-from experiments.task import Design, Stimuli
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.task import Design, Stimuli
 
 Array = NDArray[np.float64]
 TINY = 1e-12
@@ -65,7 +65,9 @@ def check_first_axes(axis: str, **arrays: Sequence[Any] | Array | None) -> None:
     """Raise `ShapeError` unless all ``arrays`` that are given have first axes of one length."""
     lengths = {name: len(array) for name, array in arrays.items() if array is not None}
     if len(set(lengths.values())) > 1:
-        raise ShapeError(f"arrays disagree on {axis}: {lengths}. Give every array one entry for each.")
+        raise ShapeError(
+            f"arrays disagree on {axis}: {lengths}. Give every array one entry for each."
+        )
 
 
 @dataclass(frozen=True)
@@ -245,14 +247,17 @@ def information_of_batch(
     n_trials, n_options = probabilities[0].shape[1:]
     if comb(repetitions + n_options - 1, repetitions) ** n_trials <= MOST_EXACT:
         answered = [
-            _all_ways(outcome_probabilities(p, repetitions), w) for p, w in zip(probabilities, weights, strict=True)
+            _all_ways(outcome_probabilities(p, repetitions), w)
+            for p, w in zip(probabilities, weights, strict=True)
         ]
         within = sum(share * entr(own).sum() for share, own in zip(prior, answered, strict=True))
         return Information(max(float(entr(prior @ np.stack(answered)).sum() - within), 0.0), 0.0)
     value, variance = 0.0, 0.0
     for t in np.flatnonzero(prior).tolist():
         counts = simulate_counts(probabilities[t], n_people, repetitions, rng, weights[t])
-        log_p = np.stack([log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)])
+        log_p = np.stack(
+            [log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)]
+        )
         divergence = _divergence(log_p, log_prior)
         value += prior[t] * divergence.mean()
         variance += prior[t] ** 2 * divergence.var(ddof=1) / n_people
@@ -309,16 +314,27 @@ def _divergence(log_predictive: Array, log_prior: Array) -> Array:
     """Of each person's posterior over theories from the prior; ``(n_theories, n_people)`` to ``(n_people,)`` nats."""
     posterior = _softmax(log_predictive + log_prior[:, None], axis=0)
     log_posterior = np.log(np.maximum(posterior, 1e-300))
-    return np.asarray(np.sum(posterior * (log_posterior - np.maximum(log_prior, -700)[:, None]), axis=0))
+    return np.asarray(
+        np.sum(posterior * (log_posterior - np.maximum(log_prior, -700)[:, None]), axis=0)
+    )
 
 
 def check_rivals(
-    probabilities: Sequence[Array], log_weights: Sequence[Array] | None, *, log_prior: Array | None = None
+    probabilities: Sequence[Array],
+    log_weights: Sequence[Array] | None,
+    *,
+    log_prior: Array | None = None,
 ) -> tuple[Array, ...]:
     """Check that the rivals' arrays agree; return each rival's weights of its draws, ``(n_draws,)``, summing to 1."""
-    check_first_axes("n_theories", probabilities=probabilities, log_prior=log_prior, log_weights=log_weights)
+    check_first_axes(
+        "n_theories", probabilities=probabilities, log_prior=log_prior, log_weights=log_weights
+    )
     shapes = [np.shape(p) for p in probabilities]
-    if not shapes or any(len(shape) != 3 for shape in shapes) or len({shape[1:] for shape in shapes}) != 1:
+    if (
+        not shapes
+        or any(len(shape) != 3 for shape in shapes)
+        or len({shape[1:] for shape in shapes}) != 1
+    ):
         raise ShapeError(
             f"probabilities have shapes {shapes}; give every theory (n_draws, n_trials, n_options) for the same trials."
         )
@@ -333,11 +349,15 @@ def simulate_counts(
     probabilities: Array, n_people: int, repetitions: int, rng: np.random.Generator, weights: Array
 ) -> Array:
     """Answers of people drawn from a theory: ``(n_people, n_trials, n_options)``, ``repetitions`` per trial."""
-    own = np.asarray(probabilities, dtype=np.float64)[rng.choice(len(weights), size=n_people, p=weights)]
+    own = np.asarray(probabilities, dtype=np.float64)[
+        rng.choice(len(weights), size=n_people, p=weights)
+    ]
     return rng.multinomial(repetitions, own / own.sum(axis=-1, keepdims=True)).astype(np.float64)
 
 
-def log_predictive_of(probabilities: Array, counts: Array, weights: Array, *, n_chunk: int = 8192) -> Array:
+def log_predictive_of(
+    probabilities: Array, counts: Array, weights: Array, *, n_chunk: int = 8192
+) -> Array:
     """Log probability of each person's answers, integrated over a theory's draws.
 
     Args:
@@ -356,7 +376,10 @@ def log_predictive_of(probabilities: Array, counts: Array, weights: Array, *, n_
         log_likelihood = answers[start : start + n_chunk] @ log_p.T
         highest = log_likelihood.max(axis=1)
         np.subtract(log_likelihood, highest[:, None], out=log_likelihood)
-        parts.append(highest + np.log(np.maximum(np.exp(log_likelihood, out=log_likelihood) @ weights, 1e-300)))
+        parts.append(
+            highest
+            + np.log(np.maximum(np.exp(log_likelihood, out=log_likelihood) @ weights, 1e-300))
+        )
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -385,7 +408,11 @@ def _shared_out(total: int, n_options: int) -> list[tuple[int, ...]]:
     """All ways to write ``total`` as an ordered sum of ``n_options`` counts."""
     if n_options == 1:
         return [(total,)]
-    return [(first, *rest) for first in range(total + 1) for rest in _shared_out(total - first, n_options - 1)]
+    return [
+        (first, *rest)
+        for first in range(total + 1)
+        for rest in _shared_out(total - first, n_options - 1)
+    ]
 
 
 @dataclass
@@ -415,15 +442,21 @@ class _Ways:
         highest = [w.max(axis=1, keepdims=True) for w in log_weights]
         people = [np.exp(w - h) for w, h in zip(log_weights, highest, strict=True)]
         totals = [own.sum(axis=1, keepdims=True) for own in people]
-        log_evidence = np.concatenate([h + np.log(total) for h, total in zip(highest, totals, strict=True)], axis=1)
+        log_evidence = np.concatenate(
+            [h + np.log(total) for h, total in zip(highest, totals, strict=True)], axis=1
+        )
         posterior = _softmax(log_evidence + np.log(np.maximum(prior, 1e-300)), axis=1)
         people = [own / total for own, total in zip(people, totals, strict=True)]
         return cls(np.full(len(posterior), 1 / len(posterior)), posterior, people)
 
     def after(self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator) -> _Ways:
         """With one more trial; ``outcomes`` holds per theory ``(n_outcomes, n_draws)`` probabilities of its answers."""
-        predictive = np.stack([own @ p.T for own, p in zip(self.people, outcomes, strict=True)], axis=-1)
-        joint = self.share[:, None, None] * predictive * self.posterior[:, None]  # way, answer, theory
+        predictive = np.stack(
+            [own @ p.T for own, p in zip(self.people, outcomes, strict=True)], axis=-1
+        )
+        joint = (
+            self.share[:, None, None] * predictive * self.posterior[:, None]
+        )  # way, answer, theory
         share = joint.sum(axis=-1)
         way, answer = np.nonzero(share > 0)
         kept, weight = _keep(share[way, answer], n_most, rng)
@@ -449,13 +482,17 @@ def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray
     if len(weight) <= n_most:
         return np.arange(len(weight)), weight
     order = np.argsort(-weight)
-    lighter = np.cumsum(weight[order[::-1]])[::-1][:n_most]  # summed from the lightest: never less than its first
+    lighter = np.cumsum(weight[order[::-1]])[::-1][
+        :n_most
+    ]  # summed from the lightest: never less than its first
     threshold = lighter / (n_most - np.arange(n_most))  # if 0, 1, ... items are kept
     n_heavy = int(np.argmax(weight[order[:n_most]] <= threshold))
     c = threshold[n_heavy]
     heavy, light = order[:n_heavy], np.sort(order[n_heavy:])
     ticks = (np.arange(n_most - n_heavy) + rng.random()) * c
-    drawn = light[np.minimum(np.searchsorted(np.cumsum(weight[light]), ticks, side="right"), len(light) - 1)]
+    drawn = light[
+        np.minimum(np.searchsorted(np.cumsum(weight[light]), ticks, side="right"), len(light) - 1)
+    ]
     return np.concatenate([heavy, drawn]), np.concatenate([weight[heavy], np.full(len(drawn), c)])
 
 
@@ -472,7 +509,11 @@ class _Search:
 
     @classmethod
     def prepare(
-        cls, probabilities: Sequence[Array], log_prior: Array, weights: Sequence[Array], repetitions: int
+        cls,
+        probabilities: Sequence[Array],
+        log_prior: Array,
+        weights: Sequence[Array],
+        repetitions: int,
     ) -> _Search:
         real = np.flatnonzero(np.exp(log_prior)).tolist()
         prior = np.exp(np.asarray(log_prior, dtype=np.float64)[real])
@@ -522,12 +563,21 @@ class _Search:
             information.append(max(now, 0.0))
             n_proved += proved
             free[row], budget = False, budget - price[row]
-            answers = [np.stack(_with_last(list(own[:, :, row].astype(np.float64)))) for own in self.outcomes]
+            answers = [
+                np.stack(_with_last(list(own[:, :, row].astype(np.float64))))
+                for own in self.outcomes
+            ]
             ways = ways.after(answers, n_ways, rng)
         return Selection(tuple(chosen), tuple(information), (), n_proved)
 
     def _best(
-        self, ways: _Ways, gain: Array, bound: Array, value: Array, free: NDArray[np.bool_], exact: bool
+        self,
+        ways: _Ways,
+        gain: Array,
+        bound: Array,
+        value: Array,
+        free: NDArray[np.bool_],
+        exact: bool,
     ) -> tuple[int, float, bool]:
         """The free candidate that adds most per value, and whether that is proved; ``gain`` and ``bound`` learn."""
         best, row = -np.inf, -1
@@ -563,12 +613,16 @@ class _Search:
         In single precision: two rounded entropies differ by about 1e-6 nats.
         """
         whole = len(rows) == rows[-1] - rows[0] + 1
-        people = [np.where(own > 1e-30, own, 0).astype(np.float32) for own in ways.people]  # denormals are slow
+        people = [
+            np.where(own > 1e-30, own, 0).astype(np.float32) for own in ways.people
+        ]  # denormals are slow
         posterior, share = ways.posterior.astype(np.float32), ways.share.astype(np.float32)
         within = np.zeros(len(rows))
         marginal: list[NDArray[np.float32]] = []
         for t, (own, p) in enumerate(zip(people, self.outcomes, strict=True)):
-            here = [part[:, rows[0] : rows[-1] + 1] if whole else part.take(rows, axis=1) for part in p]
+            here = [
+                part[:, rows[0] : rows[-1] + 1] if whole else part.take(rows, axis=1) for part in p
+            ]
             for k, part in enumerate(_with_last([own @ columns for columns in here])):
                 within -= (share * posterior[:, t]) @ _p_log_p(part)
                 part *= posterior[:, t, None]
@@ -625,7 +679,9 @@ def refine_trials(
     prior = np.exp(np.asarray(log_prior, dtype=np.float64))
     now, own_weights = [now[t] for t in real], [weights[t] for t in real]
     prior = prior[real]
-    truth = np.searchsorted(np.cumsum(prior), (np.arange(n_people) + rng.random()) / n_people).clip(max=len(real) - 1)
+    truth = np.searchsorted(np.cumsum(prior), (np.arange(n_people) + rng.random()) / n_people).clip(
+        max=len(real) - 1
+    )
     kind = np.zeros(n_people, dtype=np.intp)
     for t, w in enumerate(own_weights):
         mine = truth == t
@@ -635,7 +691,9 @@ def refine_trials(
     def answered(outcomes: Sequence[Array], trial: int, column: int) -> list[Array]:
         """Per theory ``(n_people, n_draws)`` log likelihood of what people answer to one trial."""
         own = np.stack([outcomes[t][d, column] for t, d in zip(truth, kind, strict=True)])
-        answer = (luck[:, trial, None] * own.sum(axis=1, keepdims=True) >= np.cumsum(own, axis=1)[:, :-1]).sum(axis=1)
+        answer = (
+            luck[:, trial, None] * own.sum(axis=1, keepdims=True) >= np.cumsum(own, axis=1)[:, :-1]
+        ).sum(axis=1)
         return [np.log(np.maximum(p[:, column], 1e-300)).T[answer] for p in outcomes]
 
     by_trial = [answered(now, trial, trial) for trial in range(len(stimuli))]
@@ -658,11 +716,18 @@ def refine_trials(
         keys, taken = identify(proposed), list(identify(stimuli))
         for trial in movable:
             others = set(taken[:trial] + taken[trial + 1 :])
-            rows = [row for row in np.flatnonzero(origin == trial).tolist() if keys[row] not in others]
+            rows = [
+                row for row in np.flatnonzero(origin == trial).tolist() if keys[row] not in others
+            ]
             if not rows:
                 continue
-            ways = _Ways.of_people([whole - part for whole, part in zip(total, by_trial[trial], strict=True)], prior)
-            tried = [np.concatenate([p[:, [trial]], q[:, rows]], axis=1) for p, q in zip(now, new, strict=True)]
+            ways = _Ways.of_people(
+                [whole - part for whole, part in zip(total, by_trial[trial], strict=True)], prior
+            )
+            tried = [
+                np.concatenate([p[:, [trial]], q[:, rows]], axis=1)
+                for p, q in zip(now, new, strict=True)
+            ]
             search = _Search.prepare(tried, np.log(prior), own_weights, 1)
             gain, _ = search.look(ways, np.arange(1 + len(rows)))
             best = int(np.argmax(gain))
@@ -672,7 +737,10 @@ def refine_trials(
             gained += float(gain[best] - gain[0])
             row = rows[best - 1]
             said = answered(new, trial, row)
-            total = [whole - old + fresh for whole, old, fresh in zip(total, by_trial[trial], said, strict=True)]
+            total = [
+                whole - old + fresh
+                for whole, old, fresh in zip(total, by_trial[trial], said, strict=True)
+            ]
             by_trial[trial], taken[trial] = said, keys[row]
             for p, q in zip(now, new, strict=True):
                 p[:, trial] = q[:, row]

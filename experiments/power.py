@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from experiments.design import TINY, ShapeError, check_rivals, log_predictive_of, simulate_counts
-from experiments.errors import DesignError
+from lakatos.experiments.design import (
+    TINY,
+    ShapeError,
+    check_rivals,
+    log_predictive_of,
+    simulate_counts,
+)
+from lakatos.experiments.errors import DesignError
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -53,7 +59,11 @@ class PowerTable:
     def weaker(self, pair: Pair) -> Pair:
         """The true theory and its rival in the direction that is harder to tell."""
         first, second = pair
-        return (first, second) if self.n_recovered[pair] <= self.n_recovered[second, first] else (second, first)
+        return (
+            (first, second)
+            if self.n_recovered[pair] <= self.n_recovered[second, first]
+            else (second, first)
+        )
 
     def separates(self, pair: Pair, power: float = 0.9) -> bool:
         """Whether a pair is told apart with ``power``, whichever of the two is true."""
@@ -112,21 +122,33 @@ def recovery_power(
         people = _simulate(probabilities, weights, repetitions, n_participants, rng, n_simulations)
         return _table(people, np.ones(n_participants))
     n_trials = probabilities[0].shape[1]
-    n = np.full(n_trials, n_participants * repetitions) if n_answers is None else np.asarray(n_answers, dtype=np.int64)
+    n = (
+        np.full(n_trials, n_participants * repetitions)
+        if n_answers is None
+        else np.asarray(n_answers, dtype=np.int64)
+    )
     if n.shape != (n_trials,):
-        raise ShapeError(f"n_answers has shape {n.shape}; give one number for each of the {n_trials} trials.")
+        raise ShapeError(
+            f"n_answers has shape {n.shape}; give one number for each of the {n_trials} trials."
+        )
     means = [np.einsum("d,dto->to", w, p) for w, p in zip(weights, probabilities, strict=True)]
     log_means = np.log(np.maximum(means, TINY))
     differences: dict[Pair, Array] = {}
     for true, mean in enumerate(means):
         p = np.broadcast_to(mean / mean.sum(axis=-1, keepdims=True), (n_simulations, *mean.shape))
         scores = np.einsum("sto,uto->ust", rng.multinomial(n, p).astype(np.float64), log_means)
-        differences |= {(true, rival): scores[true] - scores[rival] for rival in _others(true, len(means))}
+        differences |= {
+            (true, rival): scores[true] - scores[rival] for rival in _others(true, len(means))
+        }
     return _table(differences, n.astype(np.float64), pooled=True)
 
 
 def power_of_people(
-    log_predictive: Array, n_participants: int, rng: np.random.Generator, *, n_simulations: int = 200
+    log_predictive: Array,
+    n_participants: int,
+    rng: np.random.Generator,
+    *,
+    n_simulations: int = 200,
 ) -> PowerTable:
     """Power from people who were simulated and scored one by one, drawn again with replacement for every sample.
 
@@ -143,7 +165,9 @@ def power_of_people(
         ShapeError: The array does not hold every theory's score of every theory's people.
         DesignError: There are fewer than two theories, or nobody is asked.
     """
-    return _table(_drawn_again(log_predictive, n_participants, rng, n_simulations), np.ones(n_participants))
+    return _table(
+        _drawn_again(log_predictive, n_participants, rng, n_simulations), np.ones(n_participants)
+    )
 
 
 def _drawn_again(
@@ -151,8 +175,14 @@ def _drawn_again(
 ) -> dict[Pair, Array]:
     """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory; see `power_of_people`."""
     n_theories = len(log_predictive)
-    if log_predictive.ndim != 3 or log_predictive.shape[2] != n_theories or not log_predictive.shape[1]:
-        raise ShapeError(f"log_predictive has shape {log_predictive.shape}; give (n_theories, n_people, n_theories).")
+    if (
+        log_predictive.ndim != 3
+        or log_predictive.shape[2] != n_theories
+        or not log_predictive.shape[1]
+    ):
+        raise ShapeError(
+            f"log_predictive has shape {log_predictive.shape}; give (n_theories, n_people, n_theories)."
+        )
     if n_theories < 2 or min(n_participants, n_simulations) < 1:
         raise DesignError(
             f"{n_theories} theories, {n_participants} participants, {n_simulations} simulations: too few."
@@ -216,13 +246,20 @@ def find_n_of_people(
     return _smallest(differences, _pairs(len(log_predictive), pairs), least, most, power)
 
 
-def _smallest(differences: dict[Pair, Array], pairs: Sequence[Pair], least: int, most: int, power: float) -> PowerTable:
+def _smallest(
+    differences: dict[Pair, Array], pairs: Sequence[Pair], least: int, most: int, power: float
+) -> PowerTable:
     """See `find_n_participants`."""
     if not 2 <= least <= most:
-        raise DesignError(f"a sample of {least} to {most} participants: at least 2 are needed for a standard error.")
+        raise DesignError(
+            f"a sample of {least} to {most} participants: at least 2 are needed for a standard error."
+        )
     sizes = []
     for first, second in pairs:
-        both = [_recovered_by_size(differences[pair]).mean(axis=0) for pair in ((first, second), (second, first))]
+        both = [
+            _recovered_by_size(differences[pair]).mean(axis=0)
+            for pair in ((first, second), (second, first))
+        ]
         enough = np.minimum(*both) >= power  # for samples of 1, 2, ... people
         if enough[-1]:
             sizes.append(int(np.flatnonzero(~enough)[-1]) + 2)  # a single person is never enough
@@ -231,7 +268,11 @@ def _smallest(differences: dict[Pair, Array], pairs: Sequence[Pair], least: int,
 
 
 def judge_design(
-    table: PowerTable, open_pairs: Iterable[Pair] | None, *, names: Sequence[str], required: float = 0.9
+    table: PowerTable,
+    open_pairs: Iterable[Pair] | None,
+    *,
+    names: Sequence[str],
+    required: float = 0.9,
 ) -> DesignVerdict:
     """Accept a design that tells at least one open pair apart; otherwise refuse it and say why.
 
@@ -243,17 +284,30 @@ def judge_design(
     """
     pairs = _pairs(len(names), open_pairs)
     if not pairs:
-        return DesignVerdict(False, (), (), "Refused: no pair of leading theories is open, so there is nothing to ask.")
+        return DesignVerdict(
+            False,
+            (),
+            (),
+            "Refused: no pair of leading theories is open, so there is nothing to ask.",
+        )
     separable = tuple(pair for pair in pairs if table.separates(pair, required))
     closed = tuple(pair for pair in pairs if pair not in separable)
     sample = f"{table.n_units} {'trials' if table.pooled else 'participants'}"
     ties = "; ".join(_why_not(table, pair, names, required) for pair in closed)
     if not separable:
         return DesignVerdict(
-            False, (), closed, f"Refused: {sample} tell no open pair apart with power {required:.2f}: {ties}."
+            False,
+            (),
+            closed,
+            f"Refused: {sample} tell no open pair apart with power {required:.2f}: {ties}.",
         )
-    told = "; ".join(f"{names[a]} and {names[b]} (power {table.power[table.weaker((a, b))]:.2f})" for a, b in separable)
-    reason = f"Accepted: {sample} tell apart {told}." + (f" Carried as ties: {ties}." if ties else "")
+    told = "; ".join(
+        f"{names[a]} and {names[b]} (power {table.power[table.weaker((a, b))]:.2f})"
+        for a, b in separable
+    )
+    reason = f"Accepted: {sample} tell apart {told}." + (
+        f" Carried as ties: {ties}." if ties else ""
+    )
     return DesignVerdict(True, separable, closed, reason)
 
 
@@ -306,7 +360,9 @@ def _check(
     n_simulations: int,
 ) -> tuple[Array, ...]:
     if len(probabilities) < 2:
-        raise DesignError(f"power needs at least two rivals, not {len(probabilities)}. Add a theory to the pool.")
+        raise DesignError(
+            f"power needs at least two rivals, not {len(probabilities)}. Add a theory to the pool."
+        )
     if min(repetitions, n_participants, n_simulations) < 1:
         raise DesignError(
             f"repetitions={repetitions}, n_participants={n_participants}, n_simulations={n_simulations}: "
@@ -337,7 +393,9 @@ def _simulate(
     shape = (n_simulations, n_participants)
     differences: dict[Pair, Array] = {}
     for true in range(len(probabilities)):
-        scores = _scores(probabilities, weights, true, repetitions, n_simulations * n_participants, rng)
+        scores = _scores(
+            probabilities, weights, true, repetitions, n_simulations * n_participants, rng
+        )
         for rival in _others(true, len(probabilities)):
             differences[true, rival] = (scores[:, true] - scores[:, rival]).reshape(shape)
     return differences
@@ -380,7 +438,10 @@ def scores_of_people(
     """
     weights = _check(probabilities, log_weights, repetitions, n_people, 1)
     return np.stack(
-        [_scores(probabilities, weights, true, repetitions, n_people, rng) for true in range(len(probabilities))]
+        [
+            _scores(probabilities, weights, true, repetitions, n_people, rng)
+            for true in range(len(probabilities))
+        ]
     )
 
 
@@ -392,7 +453,9 @@ def _table(differences: dict[Pair, Array], sizes: Array, *, pooled: bool = False
         n_recovered[pair] = _recovered(values, sizes).sum()
         spread = values.std()
         effect[pair] = values.mean() / spread if spread > 0 else 0.0
-    return PowerTable(n_recovered, effect, n_simulations=len(values), n_units=len(sizes), pooled=pooled)
+    return PowerTable(
+        n_recovered, effect, n_simulations=len(values), n_units=len(sizes), pooled=pooled
+    )
 
 
 def _recovered(differences: Array, sizes: Array) -> NDArray[np.bool_]:

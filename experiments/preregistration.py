@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from experiments.design import design_to_json
-from experiments.errors import PreregistrationError
-from experiments.record import PairPower
-from experiments.task import Design
-from traces.digest import Digest, digest_of
-from traces.record import Record
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.errors import PreregistrationError
+from lakatos.experiments.record import PairPower
+from lakatos.experiments.task import Design
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.record import Record
 
 
 class Preregistration(Record):

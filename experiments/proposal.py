@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import DesignError
-from experiments.task import Domain, Stimuli, identities
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.task import Domain, Stimuli, identities
 
 Array = NDArray[np.float64]
 Condition = tuple[str, str, float]
@@ -65,7 +65,12 @@ def are_forbidden(domain: Domain, stimuli: Stimuli, conditions: Sequence[str]) -
 
 
 def costs_of(
-    domain: Domain, stimuli: Stimuli, *, per_response: float, features: Mapping[str, float], repetitions: int = 1
+    domain: Domain,
+    stimuli: Stimuli,
+    *,
+    per_response: float,
+    features: Mapping[str, float],
+    repetitions: int = 1,
 ) -> Array:
     """``(n_trials,)`` cost of all presentations of each trial to one person.
 
@@ -123,8 +128,19 @@ def check_proposal(
         "lies outside the ranges of the study's space, or one of its options is the other or better whatever one's "
         "taste. Change the trial, or the settings of the space",
     )
-    refuse(are_forbidden(domain, stimuli, forbidden), f"is forbidden by the study ({'; '.join(forbidden)})")
+    refuse(
+        are_forbidden(domain, stimuli, forbidden),
+        f"is forbidden by the study ({'; '.join(forbidden)})",
+    )
     if not domain.sequential:
         seen: dict[bytes, int] = {}
-        again = np.array([seen.setdefault(key, row) != row for row, key in enumerate(identities(domain, stimuli))])
-        refuse(again, "is there twice, perhaps with its options exchanged. Name it once; repetitions ask it again")
+        again = np.array(
+            [
+                seen.setdefault(key, row) != row
+                for row, key in enumerate(identities(domain, stimuli))
+            ]
+        )
+        refuse(
+            again,
+            "is there twice, perhaps with its options exchanged. Name it once; repetitions ask it again",
+        )

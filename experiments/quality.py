@@ -17,7 +17,7 @@ from itertools import accumulate
 from statistics import mean, median
 from typing import ClassVar, Final, Protocol
 
-from experiments.participants.answers import LOOK_AHEAD, PersonAnswers
+from lakatos.experiments.participants.answers import LOOK_AHEAD, PersonAnswers
 
 REVOKED = frozenset({"returned", "screened_out"})
 """People who took their answers back or were not admitted: none of their answers are used, whatever the rules."""
@@ -56,7 +56,11 @@ class Incomplete:
     def words(self) -> str:
         """See `Rule`."""
         if self.keep_partial:
-            least = f" at least {self.least_share:.0%} of the trials" if self.least_share else " anything"
+            least = (
+                f" at least {self.least_share:.0%} of the trials"
+                if self.least_share
+                else " anything"
+            )
             return (
                 "People who took their answers back or were not admitted are excluded; those who stopped before the "
                 f"end count with what they answered if they answered{least}."
@@ -66,7 +70,9 @@ class Incomplete:
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The number of trials answered, where too little was done to count."""
         unused = answers.status in REVOKED if self.keep_partial else answers.status != "completed"
-        least = max(1, math.ceil(self.least_share * self.n_asked - 1e-9)) if self.keep_partial else 1
+        least = (
+            max(1, math.ceil(self.least_share * self.n_asked - 1e-9)) if self.keep_partial else 1
+        )
         few = len(answers.trial) < least and (answers.status != "completed" or not answers.trial)
         return float(len(answers.trial)) if unused or few else None
 
@@ -147,7 +153,9 @@ class ImpossibleTimes:
         return value if value > self.share_above else None
 
 
-def are_impossible(response_time_ms: Sequence[float], server_time_ms: Sequence[float]) -> list[bool]:
+def are_impossible(
+    response_time_ms: Sequence[float], server_time_ms: Sequence[float]
+) -> list[bool]:
     """Which response times are longer than the server's clock allows.
 
     Args:
@@ -184,7 +192,9 @@ class FastAnswers:
         """The share of fast answers; nobody is excluded whose times are not known."""
         if not answers.response_time_ms:
             return None
-        value = sum(time < self.below_ms for time in answers.response_time_ms) / len(answers.response_time_ms)
+        value = sum(time < self.below_ms for time in answers.response_time_ms) / len(
+            answers.response_time_ms
+        )
         return value if value > self.share_above else None
 
 
@@ -290,7 +300,10 @@ class MissingAnswers:
 
 def for_design(rules: Sequence[Rule], n_asked: int) -> list[Rule]:
     """The rules for people of whom each was asked ``n_asked`` presentations, where a rule depends on it."""
-    return [replace(rule, n_asked=n_asked) if isinstance(rule, Incomplete | MissingAnswers) else rule for rule in rules]
+    return [
+        replace(rule, n_asked=n_asked) if isinstance(rule, Incomplete | MissingAnswers) else rule
+        for rule in rules
+    ]
 
 
 @dataclass(frozen=True)
@@ -303,7 +316,9 @@ class Exclusion:
     value: float
 
 
-def exclude(people: Sequence[PersonAnswers], rules: Sequence[Rule], earlier: Collection[str] = ()) -> list[Exclusion]:
+def exclude(
+    people: Sequence[PersonAnswers], rules: Sequence[Rule], earlier: Collection[str] = ()
+) -> list[Exclusion]:
     """Every rule that somebody breaks, for all of ``people`` in the order in which they answered.
 
     Args:
@@ -315,7 +330,9 @@ def exclude(people: Sequence[PersonAnswers], rules: Sequence[Rule], earlier: Col
     before: list[str] = []
     for place, answers in enumerate(people):
         for rule in rules:
-            seen = [*before, *earlier] if isinstance(rule, Duplicate) and rule.in_campaign else before
+            seen = (
+                [*before, *earlier] if isinstance(rule, Duplicate) and rule.in_campaign else before
+            )
             value = rule.decide(answers, seen)
             if value is not None:
                 found.append(Exclusion(place, rule, value))

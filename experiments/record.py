@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from language_models.client import Sampling
-from traces.digest import Digest, Fingerprint
-from traces.record import Record
+from lakatos.language_models.client import Sampling
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
 
 
 class PairPower(Record):

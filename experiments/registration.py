@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.preregistration import Preregistration
-from experiments.task import Design, Domain
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.task import Design, Domain
 
 Array = NDArray[Any]
 HOW = {
@@ -122,7 +122,9 @@ def registration(
             },
             "Sampling Plan": {
                 "Existing data": existing,
-                "Explanation of existing data": "There are none." if existing == NO_DATA else existing,
+                "Explanation of existing data": "There are none."
+                if existing == NO_DATA
+                else existing,
                 "Data collection procedures": HOW.get(source, source),
                 "Sample size": sample,
                 "Sample size rationale": rationale,
@@ -146,7 +148,9 @@ def registration(
         },
         "as_predicted": {
             "1) Data collection. Have any data been collected for this study already?": (
-                "No, no data have been collected for this study yet. " if existing == NO_DATA else "It's complicated. "
+                "No, no data have been collected for this study yet. "
+                if existing == NO_DATA
+                else "It's complicated. "
             )
             + existing,
             "2) Hypothesis. What's the main question being asked or hypothesis being tested in this study?": (
@@ -184,16 +188,26 @@ def registration(
     }
 
 
-def _shares(predictions: Mapping[str, Array], digest: str, row: int, n_options: int) -> list[dict[str, float]]:
+def _shares(
+    predictions: Mapping[str, Array], digest: str, row: int, n_options: int
+) -> list[dict[str, float]]:
     """Of the options predicted, in their order: the expected share and its interval."""
     name = f"{digest}:proportions" if n_options == 2 else f"{digest}:shares"
     values = np.asarray(predictions[name])[:, row].reshape(3, -1)
-    return [dict(zip(("share", "low", "high"), np.round(value, 4).tolist(), strict=True)) for value in values.T]
+    return [
+        dict(zip(("share", "low", "high"), np.round(value, 4).tolist(), strict=True))
+        for value in values.T
+    ]
 
 
 def to_markdown(value: Mapping[str, Any]) -> str:
     """A `registration` as a page: the fields of both registries, then every prediction."""
-    lines = [f"# Preregistration: experiment {value['experiment']}", "", f"Record `{value['record']}`.", ""]
+    lines = [
+        f"# Preregistration: experiment {value['experiment']}",
+        "",
+        f"Record `{value['record']}`.",
+        "",
+    ]
     lines += ["## OSF Preregistration", ""]
     for section, fields in value["osf_prereg"].items():
         lines += [f"### {section}", ""]
@@ -204,16 +218,28 @@ def to_markdown(value: Mapping[str, Any]) -> str:
         lines += [f"**{field}**", "", text, ""]
     names = [theory["name"] for theory in value["theories"]]
     options = " / ".join(value["predicted_options"])
-    lines += ["## Predictions", "", f"Share of people who choose {options}, with its 95% interval.", ""]
-    lines += ["| trial | " + " | ".join(["description", *map(_cell, names)]) + " |", "|---" * (len(names) + 2) + "|"]
+    lines += [
+        "## Predictions",
+        "",
+        f"Share of people who choose {options}, with its 95% interval.",
+        "",
+    ]
+    lines += [
+        "| trial | " + " | ".join(["description", *map(_cell, names)]) + " |",
+        "|---" * (len(names) + 2) + "|",
+    ]
     for trial in value["predictions"]:
         shares = [_share(trial["shares"].get(name, [])) for name in names]
-        lines.append(f"| {trial['trial']} | {_cell(trial['description'])} | " + " | ".join(shares) + " |")
+        lines.append(
+            f"| {trial['trial']} | {_cell(trial['description'])} | " + " | ".join(shares) + " |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def _share(values: Sequence[Mapping[str, float]]) -> str:
-    return " / ".join(f"{value['share']:.2f} ({value['low']:.2f} to {value['high']:.2f})" for value in values)
+    return " / ".join(
+        f"{value['share']:.2f} ({value['low']:.2f} to {value['high']:.2f})" for value in values
+    )
 
 
 def _cell(text: str) -> str:

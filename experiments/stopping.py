@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import DesignError
+from lakatos.experiments.errors import DesignError
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -36,10 +36,18 @@ class StoppingPlan:
     """Odds of one theory against another, at even odds beforehand, at which the pair counts as decided."""
 
     def __post_init__(self) -> None:
-        if not self.looks or self.looks[0] < 1 or any(a >= b for a, b in zip(self.looks, self.looks[1:], strict=False)):
-            raise DesignError(f"looks {self.looks}: give numbers of participants that ascend, the first at least 1.")
+        if (
+            not self.looks
+            or self.looks[0] < 1
+            or any(a >= b for a, b in zip(self.looks, self.looks[1:], strict=False))
+        ):
+            raise DesignError(
+                f"looks {self.looks}: give numbers of participants that ascend, the first at least 1."
+            )
         if not self.bayes_factor > 1:
-            raise DesignError(f"a Bayes factor of {self.bayes_factor:g} decides nothing; give a number above 1.")
+            raise DesignError(
+                f"a Bayes factor of {self.bayes_factor:g} decides nothing; give a number above 1."
+            )
 
     @property
     def n_most(self) -> int:
@@ -103,7 +111,9 @@ class OperatingCharacteristics:
 def plan_looks(first: int, every: int, most: int, bayes_factor: float) -> StoppingPlan:
     """Looks after ``first`` participants, then after every further ``every``, and at ``most``."""
     if min(first, every, most) < 1:
-        raise DesignError(f"first={first}, every={every}, most={most}: give numbers of participants from 1.")
+        raise DesignError(
+            f"first={first}, every={every}, most={most}: give numbers of participants from 1."
+        )
     looks = [n for n in range(first, most, every) if n < most]
     return StoppingPlan((*looks, most), bayes_factor)
 
@@ -145,7 +155,11 @@ def operate(
         ties: As for `decide`.
     """
     n_theories, n_people, _ = log_predictive.shape
-    correct, wrong, asked = np.zeros(n_theories), np.zeros(n_theories), np.zeros((n_theories, n_simulations))
+    correct, wrong, asked = (
+        np.zeros(n_theories),
+        np.zeros(n_theories),
+        np.zeros((n_theories, n_simulations)),
+    )
     for true in range(n_theories):
         drawn = rng.integers(n_people, size=(n_simulations, plan.n_most))
         asked[true], winner = _stops(plan, log_predictive[true][drawn], ties)
@@ -161,7 +175,9 @@ def operate(
     )
 
 
-def _stops(plan: StoppingPlan, scores: Array, ties: Iterable[Pair]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _stops(
+    plan: StoppingPlan, scores: Array, ties: Iterable[Pair]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Per sample the participants asked and the winner, -1 for none.
 
     Args:
@@ -182,6 +198,8 @@ def _stops(plan: StoppingPlan, scores: Array, ties: Iterable[Pair]) -> tuple[NDA
         log_odds = total[:, n - 1, :, None] - total[:, n - 1, None, :]
         wins = ((log_odds >= np.log(plan.bayes_factor)) | ~needed).all(axis=2) & needed.any(axis=1)
         new = (winner < 0) & wins.any(axis=1)
-        best = np.where(wins, total[:, n - 1], -np.inf).argmax(axis=1)  # two can win where they are tied
+        best = np.where(wins, total[:, n - 1], -np.inf).argmax(
+            axis=1
+        )  # two can win where they are tied
         winner[new], asked[new] = best[new], n
     return asked, winner

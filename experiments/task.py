@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import StimuliError, TrialsError
-from traces.digest import Digest, digest_of
+from lakatos.experiments.errors import StimuliError, TrialsError
+from lakatos.traces.digest import Digest, digest_of
 
 Array = NDArray[Any]
 
@@ -34,7 +34,9 @@ class Stimuli:
     def __post_init__(self) -> None:
         lengths = {name: len(array) for name, array in self.arrays.items()}
         if not lengths or len(set(lengths.values())) != 1:
-            raise StimuliError(f"stimulus arrays disagree on n_trials: {lengths}. Give every array one row per trial.")
+            raise StimuliError(
+                f"stimulus arrays disagree on n_trials: {lengths}. Give every array one row per trial."
+            )
 
     def __len__(self) -> int:
         return len(next(iter(self.arrays.values())))
@@ -51,7 +53,9 @@ class Stimuli:
     def keys(self) -> tuple[bytes, ...]:
         """One key per trial; equal keys mean equal trials."""
         columns = [
-            np.ascontiguousarray(np.asarray(self.arrays[name], dtype=np.float64).reshape(len(self), -1))
+            np.ascontiguousarray(
+                np.asarray(self.arrays[name], dtype=np.float64).reshape(len(self), -1)
+            )
             for name in sorted(self.arrays)
         ]
         table = np.concatenate(columns, axis=1) + 0.0  # turns -0.0 into 0.0
@@ -69,7 +73,9 @@ class Stimuli:
     @classmethod
     def concatenate(cls, parts: Sequence[Stimuli]) -> Stimuli:
         """All parts one after another."""
-        return cls({name: np.concatenate([part[name] for part in parts]) for name in parts[0].arrays})
+        return cls(
+            {name: np.concatenate([part[name] for part in parts]) for name in parts[0].arrays}
+        )
 
 
 @dataclass(frozen=True)
@@ -111,11 +117,17 @@ class Trials:
                 raise TrialsError(
                     f"{self.experiment}: the feedback {name!r} must be a finite number for each of {n_rows} answers."
                 )
-        whole = {name: np.asarray(getattr(self, name)) for name in ("participant", "trial", "response")}
+        whole = {
+            name: np.asarray(getattr(self, name)) for name in ("participant", "trial", "response")
+        }
         missing = np.zeros(n_rows, dtype=bool)
         for column in whole.values():
-            missing |= ~np.isfinite(column) if column.dtype.kind == "f" else np.zeros(n_rows, dtype=bool)
-        self._refuse(missing | (whole["response"] < 0), "has no response; leave rows without an answer out")
+            missing |= (
+                ~np.isfinite(column) if column.dtype.kind == "f" else np.zeros(n_rows, dtype=bool)
+            )
+        self._refuse(
+            missing | (whole["response"] < 0), "has no response; leave rows without an answer out"
+        )
         self._refuse(
             whole["response"] >= self.n_options,
             f"holds an unknown option; responses are 0 to {self.n_options - 1}, the place of the option chosen",
@@ -216,12 +228,17 @@ class Trials:
         return Sequences(
             trial=table(self.trial, -1),
             response=table(self.response, 0),
-            feedback={name: table(np.asarray(column, dtype=np.float64), 0.0) for name, column in self.feedback.items()},
+            feedback={
+                name: table(np.asarray(column, dtype=np.float64), 0.0)
+                for name, column in self.feedback.items()
+            },
         )
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for artifacts."""
-        feedback = {name: np.asarray(column).tolist() for name, column in sorted(self.feedback.items())}
+        feedback = {
+            name: np.asarray(column).tolist() for name, column in sorted(self.feedback.items())
+        }
         return {
             **({"feedback": feedback} if feedback else {}),
             **({"by_language_model": True} if self.by_language_model else {}),
@@ -240,7 +257,8 @@ class Trials:
     def from_json(cls, value: Mapping[str, Any]) -> Trials:
         """Inverse of `to_json`."""
         columns = {
-            name: np.asarray(value[name], dtype=np.int64) for name in ("participant", "trial", "response", "count")
+            name: np.asarray(value[name], dtype=np.int64)
+            for name in ("participant", "trial", "response", "count")
         }
         return cls(
             experiment=value["experiment"],
@@ -250,7 +268,10 @@ class Trials:
             pooled=value["pooled"],
             n_people=value["n_people"],
             by_language_model=value.get("by_language_model", False),
-            feedback={name: np.asarray(column, dtype=np.float64) for name, column in value.get("feedback", {}).items()},
+            feedback={
+                name: np.asarray(column, dtype=np.float64)
+                for name, column in value.get("feedback", {}).items()
+            },
         )
 
 
@@ -345,11 +366,15 @@ class OneShot:
         """As many as there are labels."""
         return len(self.options)
 
-    def shown(self, arrays: Mapping[str, Array], before: Mapping[str, Array]) -> Mapping[str, Array]:
+    def shown(
+        self, arrays: Mapping[str, Array], before: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
         """The stimuli as they are; see `Domain.shown`."""
         return arrays
 
-    def feedback(self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array) -> dict[str, Array]:
+    def feedback(
+        self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
+    ) -> dict[str, Array]:
         """Nothing; see `Domain.feedback`."""
         return {}
 
@@ -367,7 +392,9 @@ class Domain(Protocol):
     sequential: bool
     """Whether stimuli are the steps of one schedule, given to everybody in the order of their rows, each once."""
 
-    def shown(self, arrays: Mapping[str, Array], before: Mapping[str, Array]) -> Mapping[str, Array]:
+    def shown(
+        self, arrays: Mapping[str, Array], before: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
         """What people, and theories, see of one step.
 
         Args:
@@ -380,10 +407,14 @@ class Domain(Protocol):
             are ``(n_draws or 1, n_sequences, ...)``.
         """
 
-    def feedback(self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array) -> dict[str, Array]:
+    def feedback(
+        self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
+    ) -> dict[str, Array]:
         """What follows simulated responses ``(n_draws, n_sequences)``, an array of that shape for each name."""
 
-    def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
         """Admissible stimuli of the space that ``settings`` describe: all of them, or a random ``n_most``."""
 
     def space(self, settings: Mapping[str, Any]) -> Stimuli:

@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.design import design_to_json
-from experiments.errors import EmptyDesignSpaceError, PreregistrationError
-from experiments.participants.answers import PersonAnswers
-from experiments.participants.source import ParticipantSource, Recruitment
-from experiments.participants.table import trials_of_people
-from experiments.preregistration import Preregistration, summarise_design
-from experiments.task import Design, Domain, Stimuli, Trials
-from experiments.variation import HasMoves
-from traces.digest import canonical_json, digest_of
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.errors import EmptyDesignSpaceError, PreregistrationError
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.source import ParticipantSource, Recruitment
+from lakatos.experiments.participants.table import trials_of_people
+from lakatos.experiments.preregistration import Preregistration, summarise_design
+from lakatos.experiments.task import Design, Domain, Stimuli, Trials
+from lakatos.experiments.variation import HasMoves
+from lakatos.traces.digest import canonical_json, digest_of
 
 KEY = digest_of("a recruitment step")
 OTHER_KEY = digest_of("another recruitment step")
@@ -76,7 +76,9 @@ class ParticipantSourceContract:
         batches = source.poll(recruitment)
         if batches and "person" in batches[0]:
             people = [PersonAnswers.from_json(batch) for batch in batches]
-            n_options = 1 + max((response for answers in people for response in answers.response), default=1)
+            n_options = 1 + max(
+                (response for answers in people for response in answers.response), default=1
+            )
             return [trials_of_people(design, people, n_options)]
         return [Trials.from_json(batch) for batch in batches]
 
@@ -89,11 +91,15 @@ class ParticipantSourceContract:
         first, second = (source.offers(np.random.default_rng(4), 3) for _ in range(2))
         assert [offer.stimuli.keys for offer in first] == [offer.stimuli.keys for offer in second]
 
-    def test_asks_nobody_without_a_preregistration(self, source: ParticipantSource, design: Design) -> None:
+    def test_asks_nobody_without_a_preregistration(
+        self, source: ParticipantSource, design: Design
+    ) -> None:
         with pytest.raises(PreregistrationError, match="has no preregistration"):
             source.recruit(None, design, KEY)  # type: ignore[arg-type]
 
-    def test_asks_nobody_what_was_not_preregistered(self, source: ParticipantSource, design: Design) -> None:
+    def test_asks_nobody_what_was_not_preregistered(
+        self, source: ParticipantSource, design: Design
+    ) -> None:
         changed = replace(design, repetitions=design.repetitions + 1)
         with pytest.raises(PreregistrationError, match="Preregister"):
             source.recruit(preregister(design), changed, KEY)
@@ -104,25 +110,35 @@ class ParticipantSourceContract:
         assert (first.key, first.experiment) == (KEY, design.name)
         assert first.n_participants > 0
 
-    def test_asking_twice_brings_the_same_batches(self, source: ParticipantSource, design: Design) -> None:
-        first, second = ([canonical_json(t.to_json()) for t in self.collect(source, design)] for _ in range(2))
+    def test_asking_twice_brings_the_same_batches(
+        self, source: ParticipantSource, design: Design
+    ) -> None:
+        first, second = (
+            [canonical_json(t.to_json()) for t in self.collect(source, design)] for _ in range(2)
+        )
         assert first
         assert first == second
 
-    def test_batches_hold_answers_to_the_asked_trials_only(self, source: ParticipantSource, design: Design) -> None:
+    def test_batches_hold_answers_to_the_asked_trials_only(
+        self, source: ParticipantSource, design: Design
+    ) -> None:
         asked = set(design.stimuli.keys)
         for trials in self.collect(source, design):
             assert trials.experiment == design.name
             assert set(trials.stimuli.keys) <= asked
             assert trials.n_responses > 0
 
-    def test_no_more_people_answer_than_were_asked(self, source: ParticipantSource, design: Design) -> None:
+    def test_no_more_people_answer_than_were_asked(
+        self, source: ParticipantSource, design: Design
+    ) -> None:
         batches = self.collect(source, design)
         if not batches[0].pooled:
             people = np.concatenate([trials.participant for trials in batches])
             assert len(np.unique(people)) <= design.n_participants
 
-    def test_nobody_sees_a_trial_more_often_than_designed(self, source: ParticipantSource, design: Design) -> None:
+    def test_nobody_sees_a_trial_more_often_than_designed(
+        self, source: ParticipantSource, design: Design
+    ) -> None:
         batches = self.collect(source, design)
         if not design.archive:
             answers = sum(trials.counts.sum(axis=2) for trials in batches)
@@ -130,7 +146,9 @@ class ParticipantSourceContract:
 
     def test_batches_survive_the_inbox(self, source: ParticipantSource, design: Design) -> None:
         for trials in self.collect(source, design):
-            assert canonical_json(Trials.from_json(trials.to_json()).to_json()) == canonical_json(trials.to_json())
+            assert canonical_json(Trials.from_json(trials.to_json()).to_json()) == canonical_json(
+                trials.to_json()
+            )
 
     def test_wanting_no_more_people_than_were_asked_changes_nothing(
         self, source: ParticipantSource, design: Design
@@ -181,11 +199,15 @@ class DomainContract:
         assert len(set(stimuli.keys)) == len(stimuli)
         assert set(stimuli.keys) <= set(domain.space(settings).keys)
 
-    def test_candidates_depend_on_the_generator_alone(self, domain: Domain, settings: Mapping[str, Any]) -> None:
+    def test_candidates_depend_on_the_generator_alone(
+        self, domain: Domain, settings: Mapping[str, Any]
+    ) -> None:
         first, second = (domain.candidates(settings, np.random.default_rng(5), 7) for _ in range(2))
         assert first.keys == second.keys
 
-    def test_the_space_holds_each_trial_once(self, domain: Domain, settings: Mapping[str, Any]) -> None:
+    def test_the_space_holds_each_trial_once(
+        self, domain: Domain, settings: Mapping[str, Any]
+    ) -> None:
         space = domain.space(settings)
         domain.check(space)
         assert len(set(space.keys)) == len(space)
@@ -208,7 +230,9 @@ class DomainContract:
                 keys = domain.swap_sides(stimuli).keys
                 assert all(key != keys[row] for key, row in zip(moved.keys, origin, strict=True))
 
-    def test_an_empty_space_is_refused(self, domain: Domain, empty_settings: Mapping[str, Any] | None) -> None:
+    def test_an_empty_space_is_refused(
+        self, domain: Domain, empty_settings: Mapping[str, Any] | None
+    ) -> None:
         if empty_settings is None:
             pytest.skip("this domain has no empty space")
         with pytest.raises(EmptyDesignSpaceError):
@@ -240,11 +264,15 @@ class DomainContract:
         domain.check(again)
         assert again.keys == stimuli.keys
 
-    def test_a_picture_is_a_fragment_without_scripts_or_addresses(self, domain: Domain, stimuli: Stimuli) -> None:
+    def test_a_picture_is_a_fragment_without_scripts_or_addresses(
+        self, domain: Domain, stimuli: Stimuli
+    ) -> None:
         picture = domain.picture(stimuli, 0)
         assert re.match(r"\s*<[a-zA-Z]", picture)
         assert not re.search(
-            r"<script|<html|\son\w+\s*=|javascript:|(src|href)\s*=\s*[\"']?(https?:)?//", picture, re.I
+            r"<script|<html|\son\w+\s*=|javascript:|(src|href)\s*=\s*[\"']?(https?:)?//",
+            picture,
+            re.I,
         )
 
     def test_a_description_is_a_line_of_text(self, domain: Domain, stimuli: Stimuli) -> None:

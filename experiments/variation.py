@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Stimuli
+from lakatos.experiments.task import Stimuli
 
 Array = NDArray[Any]
 
@@ -62,7 +62,9 @@ class HasMeasures(Protocol):
 class HasMoves(Protocol):
     """A domain with continuous attributes."""
 
-    def moves(self, settings: Mapping[str, Any], stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+    def moves(
+        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
+    ) -> tuple[Stimuli, Array]:
         """Trials that differ from one of these in one attribute, by a share of what the space allows, up or down.
 
         Args:
@@ -80,7 +82,11 @@ def joined(parts: Sequence[tuple[Stimuli, Array]], stimuli: Stimuli) -> tuple[St
     moved = Stimuli.concatenate([stimuli.take([]), *(part for part, _ in parts)])
     origin = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for _, rows in parts)])
     keys = stimuli.keys
-    other = [place for place, (key, row) in enumerate(zip(moved.keys, origin, strict=True)) if key != keys[row]]
+    other = [
+        place
+        for place, (key, row) in enumerate(zip(moved.keys, origin, strict=True))
+        if key != keys[row]
+    ]
     return moved.take(other), origin[other]
 
 

@@ -7,27 +7,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.task import identities
-from flows.collect import Waiting
-from flows.conclude import conclude, open_sealed
-from flows.config import CampaignConfig
-from flows.confirm import confirm
-from flows.consolidate import crystallise
-from flows.cycle import run_cycle
-from flows.engine import flow, task
-from flows.epoch import seat_judges
-from flows.interview import check_participant
-from flows.record import Concluded, FoldFinished
-from flows.remember import take_library
-from flows.revise import seed_pool
-from flows.roles import check_models
-from flows.run import Run, begin, create_run, has_run, open_run
-from flows.sensitivity import compare_exclusions
-from flows.source import archive_trials
-from theories.score import telling
-from traces.digest import Digest
-from traces.fold import canonical_digest
-from traces.step import Recorded, StepContext
+from lakatos.experiments.task import identities
+from lakatos.flows.cycle import run_cycle
+from lakatos.flows.roles.ask import check_models
+from lakatos.flows.roles.interview import check_participant
+from lakatos.flows.run.engine import flow, task
+from lakatos.flows.run.records import Concluded, FoldFinished
+from lakatos.flows.run.remember import take_library
+from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
+from lakatos.flows.run.source import archive_trials
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.collect import Waiting
+from lakatos.flows.stages.conclude import conclude, open_sealed
+from lakatos.flows.stages.confirm import confirm
+from lakatos.flows.stages.consolidate import crystallise
+from lakatos.flows.stages.epoch import seat_judges
+from lakatos.flows.stages.revise import seed_pool
+from lakatos.flows.stages.sensitivity import compare_exclusions
+from lakatos.theories.score import telling
+from lakatos.traces.digest import Digest
+from lakatos.traces.fold import canonical_digest
+from lakatos.traces.step import Recorded, StepContext
 
 
 @flow(name="campaign")
@@ -88,33 +88,48 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
         (trials,) = archive_trials(settings, run.data)
         rows = fold_rows(identities(run.domain, trials.stimuli), n_folds, settings.seed)[fold]
         value = settings.model_dump(mode="json")
-        value |= {"name": f"{settings.name[:50]}-fold-{fold + 1}", "seed": settings.seed * 1000 + fold + 1}
+        value |= {
+            "name": f"{settings.name[:50]}-fold-{fold + 1}",
+            "seed": settings.seed * 1000 + fold + 1,
+        }
         value["validation"] |= {"folds": 0, "sealed_share": 0.0}
         own, place = CampaignConfig.model_validate(value), run.folder / folder
         if has_run(place):
             child = open_run(place, data=run.data, n_workers=run.n_workers)
         else:
             sealed_rows = {trials.experiment: rows}
-            child = create_run(own, place, data=run.data, n_workers=run.n_workers, sealed_rows=sealed_rows)
+            child = create_run(
+                own, place, data=run.data, n_workers=run.n_workers, sealed_rows=sealed_rows
+            )
         with child:
             concluded = await run_campaign(child)
             assert not isinstance(concluded, Waiting)  # answers of an archive are there at once
-            return await asyncio.to_thread(examine_fold, child, concluded.record.leader, fold, folder, rows)
+            return await asyncio.to_thread(
+                examine_fold, child, concluded.record.leader, fold, folder, rows
+            )
 
     assert run.state.started is not None
     return await run.step(
-        "fold", work, returns=FoldFinished, inputs=[run.state.started.digest], position={"fold": fold}
+        "fold",
+        work,
+        returns=FoldFinished,
+        inputs=[run.state.started.digest],
+        position={"fold": fold},
     )
 
 
-def examine_fold(child: Run, leader: Digest, fold: int, folder: str, rows: Sequence[int]) -> FoldFinished:
+def examine_fold(
+    child: Run, leader: Digest, fold: int, folder: str, rows: Sequence[int]
+) -> FoldFinished:
     """Predict the sealed trials: by the theory the loop ended with, and by published ones fitted to what it saw."""
     assert child.state.sealed is not None
     (sealed,) = [child.trials_of(digest) for digest in child.state.sealed.record.trials]
     theories, n_draws = child.config.theories, child.config.theories.draws
     programs = {name: child.family.program(name).digest for name in theories.seeds}
     found = {
-        name: telling(child.laboratory.proportions(child.theory(digest), sealed.stimuli, n_draws)).ravel()
+        name: telling(
+            child.laboratory.proportions(child.theory(digest), sealed.stimuli, n_draws)
+        ).ravel()
         for name, digest in programs.items()
         if digest in child.state.fits
     }
@@ -127,7 +142,9 @@ def examine_fold(child: Run, leader: Digest, fold: int, folder: str, rows: Seque
         claim=winner.claim,
         rows=tuple(rows),
         observed=tuple(telling(sealed.proportions).ravel().tolist()),
-        predicted=tuple(telling(child.laboratory.proportions(winner, sealed.stimuli, n_draws)).ravel().tolist()),
+        predicted=tuple(
+            telling(child.laboratory.proportions(winner, sealed.stimuli, n_draws)).ravel().tolist()
+        ),
         baselines={name: tuple(values.tolist()) for name, values in found.items()},
     )
 

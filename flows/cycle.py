@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from flows.arbitrate import arbitrate
-from flows.close import close_cycle
-from flows.collect import Asked, Waiting, collect, recruit, standing
-from flows.consolidate import consolidate, reflect
-from flows.design import design
-from flows.engine import flow
-from flows.inquire import examine_leader, sound_out
-from flows.judge import judge
-from flows.preregister import preregister
-from flows.propose import propose
-from flows.propose_trials import propose_trials
-from flows.record import CycleClosed
-from flows.revise import revise
-from flows.run import Run
-from flows.score import score, settle
-from traces.step import Recorded
+from lakatos.flows.run.engine import flow
+from lakatos.flows.run.records import CycleClosed
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.arbitrate import arbitrate
+from lakatos.flows.stages.close import close_cycle
+from lakatos.flows.stages.collect import Asked, Waiting, collect, recruit, standing
+from lakatos.flows.stages.consolidate import consolidate, reflect
+from lakatos.flows.stages.design import design
+from lakatos.flows.stages.inquire import examine_leader, sound_out
+from lakatos.flows.stages.judge import judge
+from lakatos.flows.stages.preregister import preregister
+from lakatos.flows.stages.propose import propose
+from lakatos.flows.stages.propose_trials import propose_trials
+from lakatos.flows.stages.revise import revise
+from lakatos.flows.stages.score import score, settle
+from lakatos.traces.step import Recorded
 
 
 @flow(name="cycle")

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from flows.run import Run
+    from lakatos.flows.run.run import Run
 
 
 class FlowError(Exception):
@@ -90,7 +90,9 @@ def out_of_budget(run: Run, error: Exception) -> str:
         FlowError: The study stops where its budget is exhausted.
     """
     if run.config.roles.exhausted == "stop":
-        said = str(error).replace("Raise the budget in the study file and resume, or ask for less.", "")
+        said = str(error).replace(
+            "Raise the budget in the study file and resume, or ask for less.", ""
+        )
         raise FlowError(
             f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
             f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from flows.errors import InstallationError
+from lakatos.flows.errors import InstallationError
 
 PACKAGES = ("flows", "memory", "judges", "theories", "experiments", "language_models", "traces")
 
@@ -21,7 +21,11 @@ def check_packages(names: tuple[str, ...] = PACKAGES) -> Path:
     home = Path(__file__).resolve().parent.parent
     for name in names:
         spec = find_spec(name)
-        places = [Path(place).resolve() for place in (spec.submodule_search_locations or ())] if spec else []
+        places = (
+            [Path(place).resolve() for place in (spec.submodule_search_locations or ())]
+            if spec
+            else []
+        )
         if not places:
             raise InstallationError(
                 f"the package {name!r} of Lakatos is not a folder beside {home / 'flows'}. "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from flows.errors import FlowError
+from lakatos.flows.errors import FlowError
 
 MOST_TRIED = 100
 """Ports after a wanted one that are tried."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.campaign import run_campaign
-from flows.collect import Waiting, close_collection, n_counting, take_answers, waiting_in
-from flows.config import CampaignConfig, load_study
-from flows.engine import EngineName, cool_down, execute, warm_up
-from flows.errors import FlowError
-from flows.progress import Progress, SilentProgress
-from flows.record import Concluded
-from flows.run import Run, create_run, open_run, read_state
-from flows.wake import look, mark_pass
-from traces.step import Recorded
+from lakatos.flows.campaign import run_campaign
+from lakatos.flows.errors import FlowError
+from lakatos.flows.run.engine import EngineName, cool_down, execute, warm_up
+from lakatos.flows.run.next_pass import look, mark_pass
+from lakatos.flows.run.progress import Progress, SilentProgress
+from lakatos.flows.run.records import Concluded
+from lakatos.flows.run.run import Run, create_run, open_run, read_state
+from lakatos.flows.run.study import CampaignConfig, load_study
+from lakatos.flows.stages.collect import (
+    Waiting,
+    close_collection,
+    n_counting,
+    take_answers,
+    waiting_in,
+)
+from lakatos.traces.step import Recorded
 
 
 def run_study(
@@ -36,7 +42,7 @@ def run_study(
         n_workers: Theories that run at the same time; does not change results.
 
     Returns:
-        The verdict, or what is waited for; `flows.run.read_state` gives everything else.
+        The verdict, or what is waited for; `lakatos.flows.run.run.read_state` gives everything else.
 
     Example:
         >>> verdict = run_study(Path("studies/allais.toml"), Path("runs/my-first"))  # doctest: +SKIP
@@ -46,8 +52,14 @@ def run_study(
     shown = progress or SilentProgress()
     warm_up(engine)
     try:
-        with shown, create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run:
-            return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name))
+        with (
+            shown,
+            create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run,
+        ):
+            return _result(
+                run,
+                execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name),
+            )
     finally:
         cool_down()
 
@@ -82,7 +94,9 @@ def resume_run(
         if enough:
             take_answers(run)
             _close(run)
-        return _result(run, execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name))
+        return _result(
+            run, execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name)
+        )
 
 
 def _close(run: Run) -> None:
@@ -95,7 +109,9 @@ def _close(run: Run) -> None:
     trace.close()
     waiting = waiting_in(state)
     if waiting is None:
-        raise FlowError(f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on.")
+        raise FlowError(
+            f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on."
+        )
     if (counting := n_counting(run, state, waiting.experiment)) < 2:
         raise FlowError(
             f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "

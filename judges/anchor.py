@@ -15,10 +15,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from judges.errors import AnchorError, VaultError
-from judges.judge import Submission
-from traces.digest import Digest, Fingerprint, digest_of
-from traces.record import Record
+from lakatos.judges.errors import AnchorError, VaultError
+from lakatos.judges.judge import Submission
+from lakatos.traces.digest import Digest, Fingerprint, digest_of
+from lakatos.traces.record import Record
 
 Part = Literal["dev", "confirm", "vault"]
 Purpose = Literal["breed", "gate", "report", "canary"]
@@ -51,11 +51,17 @@ class AnchorItem:
     def __post_init__(self) -> None:
         where = f"the anchor item on {self.submission.candidate[:8]} against {self.submission.incumbent[:8]}"
         if not isinstance(self.label, bool):
-            raise AnchorError(f"{where} has the label {self.label!r}; say True or False, or leave the item out.")
+            raise AnchorError(
+                f"{where} has the label {self.label!r}; say True or False, or leave the item out."
+            )
         if not self.strata or not all(self.strata.values()):
-            raise AnchorError(f"{where} has no stratum; name at least its origin, so that groups can be protected.")
+            raise AnchorError(
+                f"{where} has no stratum; name at least its origin, so that groups can be protected."
+            )
         if not self.problems or not self.provenance:
-            raise AnchorError(f"{where} does not say which problems it rests on, or how its label is known; add them.")
+            raise AnchorError(
+                f"{where} does not say which problems it rests on, or how its label is known; add them."
+            )
 
     @cached_property
     def digest(self) -> Digest:
@@ -81,9 +87,13 @@ class AnchorItem:
             AnchorError: A field is missing, such as the label or the strata.
         """
         if missing := [
-            name for name in ("submission", "label", "strata", "problems", "provenance") if name not in value
+            name
+            for name in ("submission", "label", "strata", "problems", "provenance")
+            if name not in value
         ]:
-            raise AnchorError(f"an anchor item has no {', '.join(missing)}; give it, or leave the item out.")
+            raise AnchorError(
+                f"an anchor item has no {', '.join(missing)}; give it, or leave the item out."
+            )
         return cls(
             Submission.from_json(value["submission"]),
             value["label"],
@@ -135,7 +145,10 @@ class AnchorSet:
     def from_json(cls, value: Mapping[str, Any]) -> AnchorSet:
         """Inverse of `to_json`."""
         return cls(
-            {part: tuple(map(AnchorItem.from_json, value["parts"][part])) for part in get_args(Part)},
+            {
+                part: tuple(map(AnchorItem.from_json, value["parts"][part]))
+                for part in get_args(Part)
+            },
             tuple(map(AnchorItem.from_json, value["hard_cases"])),
         )
 
@@ -179,7 +192,13 @@ class Access:
                 f"{', '.join(judge[:8] for judge in before[0].judges)}; it opens once. Report what was found then."
             )
         items = anchor.dev if part == "dev" else anchor.parts[part]
-        record = Exposed(anchor=version_of(items), part=part, purpose=purpose, judges=tuple(judges), n_items=len(items))
+        record = Exposed(
+            anchor=version_of(items),
+            part=part,
+            purpose=purpose,
+            judges=tuple(judges),
+            n_items=len(items),
+        )
         return items, replace(self, exposed=(*self.exposed, record))
 
 
@@ -200,7 +219,9 @@ def components(items: Sequence[AnchorItem]) -> list[int]:
     return [root(place) for place in range(len(items))]
 
 
-def split(items: Iterable[AnchorItem], seed: int, shares: Mapping[Part, float] = SHARES) -> AnchorSet:
+def split(
+    items: Iterable[AnchorItem], seed: int, shares: Mapping[Part, float] = SHARES
+) -> AnchorSet:
     """Parts that share no problem and no person, each with about its share of every stratum.
 
     Connected items stay together; groups are dealt in random order, each to the part that lacks most of what it has.
@@ -210,7 +231,9 @@ def split(items: Iterable[AnchorItem], seed: int, shares: Mapping[Part, float] =
     """
     items = sorted(items, key=lambda item: item.digest)
     if repeated := [name for name, n in Counter(item.digest for item in items).items() if n > 1]:
-        raise AnchorError(f"the anchor item {repeated[0][:8]} is there {len(repeated) + 1} times; keep each once.")
+        raise AnchorError(
+            f"the anchor item {repeated[0][:8]} is there {len(repeated) + 1} times; keep each once."
+        )
     groups: dict[int, list[AnchorItem]] = defaultdict(list)
     for number, item in zip(components(items), items, strict=True):
         groups[number].append(item)
@@ -224,7 +247,8 @@ def split(items: Iterable[AnchorItem], seed: int, shares: Mapping[Part, float] =
 
         def lack(part: Part, strata: Counter[str] = strata) -> float:
             missing = (
-                n * (shares[part] - have[part][name] / wanted[name]) / shares[part] for name, n in strata.items()
+                n * (shares[part] - have[part][name] / wanted[name]) / shares[part]
+                for name, n in strata.items()
             )
             return sum(missing)
 
@@ -236,13 +260,21 @@ def split(items: Iterable[AnchorItem], seed: int, shares: Mapping[Part, float] =
             f"no item is left for {', '.join(empty)}: the {len(items)} items form {len(groups)} groups that share "
             "problems or people. Add comparisons on other problems and other people."
         )
-    return AnchorSet({part: tuple(sorted(found, key=lambda item: item.digest)) for part, found in dealt.items()})
+    return AnchorSet(
+        {part: tuple(sorted(found, key=lambda item: item.digest)) for part, found in dealt.items()}
+    )
 
 
-def without(items: Iterable[AnchorItem], problems: Iterable[str], people: Iterable[str]) -> tuple[AnchorItem, ...]:
+def without(
+    items: Iterable[AnchorItem], problems: Iterable[str], people: Iterable[str]
+) -> tuple[AnchorItem, ...]:
     """Items that share no problem and no person with what is given: those of the campaign that is judged."""
     problems, people = set(problems), set(people)
-    return tuple(item for item in items if not problems & set(item.problems) and not people & set(item.people))
+    return tuple(
+        item
+        for item in items
+        if not problems & set(item.problems) and not people & set(item.people)
+    )
 
 
 def check_disjoint(anchor: AnchorSet) -> None:
@@ -260,7 +292,9 @@ def check_disjoint(anchor: AnchorSet) -> None:
 
 def _ties(item: AnchorItem) -> list[tuple[str, str]]:
     """What it may not share with an item of another part."""
-    return [("problem", name) for name in item.problems] + [("group of people", name) for name in item.people]
+    return [("problem", name) for name in item.problems] + [
+        ("group of people", name) for name in item.people
+    ]
 
 
 def _stratum(item: AnchorItem) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judges.errors import VerdictError
-from judges.feature import swapped
-from judges.judge import Judge, Submission
-from traces.digest import Digest
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.feature import swapped
+from lakatos.judges.judge import Judge, Submission
+from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 
@@ -91,7 +91,11 @@ def ask(
     if repeats < 1 or repeats % 2 == 0:
         raise VerdictError(f"{repeats} repeats have no majority; ask an odd number of times.")
     failures: dict[int, str] = {}
-    orders = [list(submissions), [swap(item) for item in submissions]] if both_orders else [list(submissions)]
+    orders = (
+        [list(submissions), [swap(item) for item in submissions]]
+        if both_orders
+        else [list(submissions)]
+    )
     found = np.full((len(orders), repeats, len(submissions)), np.nan)
     for number, order in enumerate(orders):
         for repeat in range(repeats):
@@ -106,10 +110,17 @@ def ask(
     failed = np.isin(np.arange(len(submissions)), list(failures))
     mean = np.where(failed, np.nan, found.mean(axis=(0, 1)))
     flip_rate = float(flipped[~failed].mean()) if (~failed).any() else 0.0
-    return Answers(judge.digest, mean, np.where(failed, 0, side).astype(np.int64), failures, flip_rate)
+    return Answers(
+        judge.digest, mean, np.where(failed, 0, side).astype(np.int64), failures, flip_rate
+    )
 
 
-def _all(judge: Judge, submissions: Sequence[Submission], failures: dict[int, str], timeout_s: float | None) -> Array:
+def _all(
+    judge: Judge,
+    submissions: Sequence[Submission],
+    failures: dict[int, str],
+    timeout_s: float | None,
+) -> Array:
     answers = np.full(len(submissions), np.nan)
     at_once = getattr(judge, "judge_all", None)
     if at_once is not None and timeout_s is None:
@@ -134,7 +145,9 @@ def _all(judge: Judge, submissions: Sequence[Submission], failures: dict[int, st
         if pool is not None:
             pool.shutdown()
     for wrong in np.flatnonzero(~((answers > 0) & (answers < 1))):
-        failures.setdefault(int(wrong), f"answered {answers[wrong]}, no probability strictly between 0 and 1")
+        failures.setdefault(
+            int(wrong), f"answered {answers[wrong]}, no probability strictly between 0 and 1"
+        )
         answers[wrong] = np.nan
     return answers
 

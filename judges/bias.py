@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from experiments.power import exact_interval
-from judges.errors import GateError
+from lakatos.experiments.power import exact_interval
+from lakatos.judges.errors import GateError
 
 Array = NDArray[np.float64]
 PARITY = (0.8, 1.25)
@@ -103,7 +103,9 @@ def ratio(accepted_machine: int, n_machine: int, accepted_human: int, n_human: i
         return Ratio(1.0, inf, n_machine, n_human)
     if a == 0 or b == 0:
         a, n, b, m = a + 0.5, n + 0.5, b + 0.5, m + 0.5
-    return Ratio((a / n) / (b / m), sqrt(max(1 / a - 1 / n + 1 / b - 1 / m, 0.0)), n_machine, n_human)
+    return Ratio(
+        (a / n) / (b / m), sqrt(max(1 / a - 1 / n + 1 / b - 1 / m, 0.0)), n_machine, n_human
+    )
 
 
 def common_ratio(tables: list[tuple[int, int, int, int]]) -> Ratio:
@@ -135,7 +137,9 @@ def detection(accepted: NDArray[np.bool_], good: NDArray[np.bool_]) -> Detection
     References:
         Hautus (1995), Behavior Research Methods 27, 46-51.
     """
-    hit, alarm = (float(norm.ppf((accepted[kind].sum() + 0.5) / (kind.sum() + 1))) for kind in (good, ~good))
+    hit, alarm = (
+        float(norm.ppf((accepted[kind].sum() + 0.5) / (kind.sum() + 1))) for kind in (good, ~good)
+    )
     return Detection(hit - alarm, -(hit + alarm) / 2)
 
 
@@ -169,7 +173,9 @@ def bias_report(
 
     def counts(inside: NDArray[np.bool_]) -> tuple[int, int, int, int]:
         return tuple(
-            int(value) for kind in (machine & inside, ~machine & inside) for value in (accepted[kind].sum(), kind.sum())
+            int(value)
+            for kind in (machine & inside, ~machine & inside)
+            for value in (accepted[kind].sum(), kind.sum())
         )  # type: ignore[return-value]
 
     given = common_ratio([counts(good), counts(~good)])
@@ -189,7 +195,8 @@ def bias_report(
         bad=ratio(*counts(~good)),
         given_quality=given,
         detection={
-            name: detection(accepted[kind], good[kind]) for name, kind in (("machine", machine), ("human", ~machine))
+            name: detection(accepted[kind], good[kind])
+            for name, kind in (("machine", machine), ("human", ~machine))
         },
         gap=gap,
         preference=preference,

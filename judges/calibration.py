@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from experiments.power import exact_interval
-from judges.errors import JudgeError
+from lakatos.experiments.power import exact_interval
+from lakatos.judges.errors import JudgeError
 
 Array = NDArray[np.float64]
 N_BINS = 5
@@ -45,7 +45,9 @@ class Calibration:
     """Standard error (DeLong, DeLong & Clarke-Pearson 1988, Biometrics 44, 837-845)."""
 
 
-def calibration(probability: Sequence[float], favoured: Sequence[bool], n_bins: int = N_BINS) -> Calibration:
+def calibration(
+    probability: Sequence[float], favoured: Sequence[bool], n_bins: int = N_BINS
+) -> Calibration:
     """What resolved verdicts say about who gave them.
 
     Args:
@@ -82,5 +84,7 @@ def _discrimination(p: Array, y: NDArray[np.bool_]) -> tuple[float | None, float
     # Of each verdict the share of those of the other outcome that it beats.
     beats = (ranks[y] - rankdata(p[y])) / n_no
     beaten = 1 - (ranks[~y] - rankdata(p[~y])) / n_yes
-    spread = sum(float(part.var(ddof=1)) / len(part) if len(part) > 1 else 0.25 for part in (beats, beaten))
+    spread = sum(
+        float(part.var(ddof=1)) / len(part) if len(part) > 1 else 0.25 for part in (beats, beaten)
+    )
     return float(beats.mean()), float(np.sqrt(spread))

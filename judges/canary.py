@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from judges.answer import Answers
-from judges.errors import GateError
+from lakatos.judges.answer import Answers
+from lakatos.judges.errors import GateError
 
 N_ITEMS = 24
 LEVEL = 0.001
@@ -52,7 +52,9 @@ def canary(before: Answers, now: Answers, again: Answers | None = None) -> Canar
         raise GateError(
             f"the canary compares answers to the same items; there are {[len(item.side) for item in told]} of them."
         )
-    kept = ~np.isin(np.arange(len(before.side)), sorted({place for item in told for place in item.failures}))
+    kept = ~np.isin(
+        np.arange(len(before.side)), sorted({place for item in told for place in item.failures})
+    )
     n = int(kept.sum())
     if again is None:
         same = np.isclose(before.probability[kept], now.probability[kept], rtol=0, atol=1e-12)

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from judges.errors import CriticError
-from traces.digest import Digest, Fingerprint, digest_of
-from traces.record import Record
+from lakatos.judges.errors import CriticError
+from lakatos.traces.digest import Digest, Fingerprint, digest_of
+from lakatos.traces.record import Record
 
 Array = NDArray[Any]
 Seen = tuple[int | None, ...]
@@ -197,7 +197,11 @@ class CriticAnswered(Record):
 def judge_critic(name: str, version: Digest) -> Critic:
     """A judge as a critic; it starts as one whose probabilities are calibrated and spread evenly."""
     return Critic(
-        name, version, ("unlikely", "rather not", "rather", "likely"), 0.0, start=calibrated_start(PROBABILITIES)
+        name,
+        version,
+        ("unlikely", "rather not", "rather", "likely"),
+        0.0,
+        start=calibrated_start(PROBABILITIES),
     )
 
 
@@ -290,7 +294,9 @@ def learn(
     for seen, _ in rows:
         for critic, level in zip(critics, seen, strict=True):
             if level is not None and not 0 <= level < len(critic.levels):
-                raise CriticError(f"critic {critic.name!r} has {len(critic.levels)} levels; a record holds {level}.")
+                raise CriticError(
+                    f"critic {critic.name!r} has {len(critic.levels)} levels; a record holds {level}."
+                )
     n = [sum(favoured == bool(state) for _, favoured in rows) for state in (0, 1)]
     patterns = [[seen for seen, favoured in rows if favoured == bool(state)] for state in (0, 1)]
     starts = [[_start(critic, state) for critic in critics] for state in (0, 1)]
@@ -298,7 +304,10 @@ def learn(
     priors = [weight * _product(starts[state]) for state in (0, 1)]
     log_evidence, tables = [], []
     for concentration in CONCENTRATIONS:
-        fitted = [_posterior(patterns[state], priors[state], bases[state], concentration) for state in (0, 1)]
+        fitted = [
+            _posterior(patterns[state], priors[state], bases[state], concentration)
+            for state in (0, 1)
+        ]
         tables.append(np.stack([table for table, _ in fitted]))
         log_evidence.append(sum(evidence for _, evidence in fitted))
     weights = np.exp(np.array(log_evidence) - logsumexp(log_evidence))
@@ -306,11 +315,17 @@ def learn(
     return Learned(
         critics=tuple(critics),
         family=family,
-        panel=Panel(tuple(critic.name for critic in critics), tuple(critic.cost for critic in critics), table),
+        panel=Panel(
+            tuple(critic.name for critic in critics),
+            tuple(critic.cost for critic in critics),
+            table,
+        ),
         base_rate=(n[1] + 1) / (n[0] + n[1] + 2),
         n_lost=n[0],
         n_won=n[1],
-        n_heard=tuple(sum(seen[index] is not None for seen, _ in rows) for index in range(len(critics))),
+        n_heard=tuple(
+            sum(seen[index] is not None for seen, _ in rows) for index in range(len(critics))
+        ),
         independence=float(weights[-1]),
     )
 
@@ -322,12 +337,18 @@ def transitions(before_after: Iterable[tuple[bool, bool]]) -> tuple[float, float
         before_after: Whether each refined candidate would have won before, and whether it won after.
     """
     pairs = list(before_after)
-    lost, won = [after for before, after in pairs if not before], [after for before, after in pairs if before]
+    lost, won = (
+        [after for before, after in pairs if not before],
+        [after for before, after in pairs if before],
+    )
     return (sum(lost) + 1) / (len(lost) + 2), (len(won) - sum(won) + 1) / (len(won) + 2)
 
 
 def drift(
-    old: Sequence[tuple[Seen, bool]], new: Sequence[tuple[Seen, bool]], rng: np.random.Generator, n_shuffles: int = 999
+    old: Sequence[tuple[Seen, bool]],
+    new: Sequence[tuple[Seen, bool]],
+    rng: np.random.Generator,
+    n_shuffles: int = 999,
 ) -> float:
     """Exact permutation p value that critics answer now as they did before, given the candidates' fates.
 
@@ -344,8 +365,13 @@ def drift(
         for fate in (False, True):
             for critic in range(answers.shape[1] if len(rows) else 0):
                 known = (fates == fate) & (answers[:, critic] >= 0)
-                counts = [np.bincount(answers[known & (labels == age), critic], minlength=32) for age in (False, True)]
-                total += sum(_log_multinomial(count) for count in counts) - _log_multinomial(counts[0] + counts[1])
+                counts = [
+                    np.bincount(answers[known & (labels == age), critic], minlength=32)
+                    for age in (False, True)
+                ]
+                total += sum(_log_multinomial(count) for count in counts) - _log_multinomial(
+                    counts[0] + counts[1]
+                )
         return total
 
     seen_now, extreme = statistic(is_new), 0
@@ -366,7 +392,11 @@ def _check(critic: Critic) -> None:
     if critic.start is None:
         return
     table = np.array(critic.start)
-    if table.shape != (2, len(critic.levels)) or (table <= 0).any() or not np.allclose(table.sum(axis=1), 1):
+    if (
+        table.shape != (2, len(critic.levels))
+        or (table <= 0).any()
+        or not np.allclose(table.sum(axis=1), 1)
+    ):
         raise CriticError(
             f"the starting table of critic {critic.name!r} must have two rows of {len(critic.levels)} positive "
             "probabilities that add up to 1: of losing candidates first."
@@ -405,7 +435,9 @@ def _product(marginals: Sequence[Array]) -> Array:
     return table
 
 
-def _posterior(patterns: Sequence[Seen], start: Array, base: Array, concentration: float) -> tuple[Array, float]:
+def _posterior(
+    patterns: Sequence[Seen], start: Array, base: Array, concentration: float
+) -> tuple[Array, float]:
     """Posterior mean of the joint table and the log evidence of what was heard.
 
     Where critics were not asked, candidates are shared among the combinations that they may have had, by expectation

@@ -16,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judges.critic import FreshPanel, Learned, Panel, Seen
-from judges.errors import DecisionError
-from traces.digest import Digest, Fingerprint
-from traces.record import Record
+from lakatos.judges.critic import FreshPanel, Learned, Panel, Seen
+from lakatos.judges.errors import DecisionError
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
 
 Array = NDArray[Any]
 
@@ -66,7 +66,9 @@ class Problem:
     @cached_property
     def actions(self) -> tuple[str, ...]:
         """Names of all actions; on ties the first is taken."""
-        extra = [VERIFY] * (self.verification is not None) + [REFINE] * (self.refinement is not None)
+        extra = [VERIFY] * (self.verification is not None) + [REFINE] * (
+            self.refinement is not None
+        )
         return (*self.ends, *extra, *(ASK + name for name in self.panel.names))
 
 
@@ -100,10 +102,14 @@ def ship_or_quit(panel: Panel | FreshPanel, payoffs: Payoffs) -> Problem:
         mends, breaks = np.broadcast_arrays(np.asarray(payoffs.mends, dtype=float), payoffs.breaks)
         rows = [np.stack([1 - mends, mends], axis=-1), np.stack([breaks, 1 - breaks], axis=-1)]
         refinement = Refinement(payoffs.refine_cost, np.stack(rows, axis=-2))
-    return Problem(ends, panel, Verification(payoffs.cost, np.stack([zero, gain], axis=-1)), refinement)
+    return Problem(
+        ends, panel, Verification(payoffs.cost, np.stack([zero, gain], axis=-1)), refinement
+    )
 
 
-def action_values(problem: Problem, belief: Array, steps: int = STEPS, seen: Seen | None = None) -> dict[str, Array]:
+def action_values(
+    problem: Problem, belief: Array, steps: int = STEPS, seen: Seen | None = None
+) -> dict[str, Array]:
     """Expected value of each action, if all later ones are the best.
 
     The recursion is exact: values are computed at the beliefs that can be reached, not at those of a grid. ``belief``
@@ -144,7 +150,9 @@ class _Plan:
         mass = weights.sum(axis=-1)
         found = {name: (weights * worth).sum(axis=-1) for name, worth in problem.ends.items()}
         if problem.verification is not None:
-            known = [weights[..., state] * self.known(state, steps) for state in range(weights.shape[-1])]
+            known = [
+                weights[..., state] * self.known(state, steps) for state in range(weights.shape[-1])
+            ]
             found[VERIFY] = np.sum(known, axis=0) - mass * problem.verification.cost
         if steps > 0:
             if problem.refinement is not None:
@@ -154,7 +162,9 @@ class _Plan:
             for critic in problem.panel.open(seen):
                 answers = problem.panel.ask(start, seen, critic)
                 heard = [self.best(after, then, steps - 1) for after, then in answers]
-                found[ASK + problem.panel.names[critic]] = np.sum(heard, axis=0) - mass * problem.panel.costs[critic]
+                found[ASK + problem.panel.names[critic]] = (
+                    np.sum(heard, axis=0) - mass * problem.panel.costs[critic]
+                )
         return found
 
     def best(self, start: Array, seen: Seen, steps: int) -> Array:
@@ -167,7 +177,10 @@ class _Plan:
             value: Array = self.problem.verification.worth[..., state]
             if self.problem.refinement is not None and steps > 0:
                 kernel = self.problem.refinement.kernel[..., state, :]
-                fresh = self.best(kernel, self.problem.panel.nothing, steps - 1) - self.problem.refinement.cost
+                fresh = (
+                    self.best(kernel, self.problem.panel.nothing, steps - 1)
+                    - self.problem.refinement.cost
+                )
                 value = np.maximum(value, fresh)
             self._known[state, steps] = value
         return self._known[state, steps]
@@ -198,7 +211,9 @@ def optimal(problem: Problem) -> Policy:
         values = plan.values(start, seen, steps)
         names = [name for name in problem.actions if name in values]
         table = np.stack(np.broadcast_arrays(*(values[name] for name in names)))
-        return np.asarray(np.array([problem.actions.index(name) for name in names])[table.argmax(axis=0)])
+        return np.asarray(
+            np.array([problem.actions.index(name) for name in names])[table.argmax(axis=0)]
+        )
 
     return choose
 
@@ -258,7 +273,9 @@ def single_threshold(problem: Problem, base_rate: float, tables: Sequence[Array]
             low = prior - high
             above = max(worth, key=lambda name: float(high @ worth[name]))
             below = max(worth, key=lambda name: float(low @ worth[name]))
-            total = float(high @ worth[above] + low @ worth[below]) - float(problem.panel.costs[critic])
+            total = float(high @ worth[above] + low @ worth[below]) - float(
+                problem.panel.costs[critic]
+            )
             if total > value + 1e-12:
                 rule, value = Threshold(critic, cut, below, above), total
     return rule
@@ -298,10 +315,14 @@ def worth_of(
         total = np.zeros(mass.shape)
         for index in np.unique(choice):
             action = truth.actions[index]
-            total = np.where(choice == index, follow(action, start, mind, seen, left, weights, mass), total)
+            total = np.where(
+                choice == index, follow(action, start, mind, seen, left, weights, mass), total
+            )
         return total
 
-    def follow(action: str, start: Array, mind: Array, seen: Seen, left: int, weights: Array, mass: Array) -> Array:
+    def follow(
+        action: str, start: Array, mind: Array, seen: Seen, left: int, weights: Array, mass: Array
+    ) -> Array:
         if action in truth.ends:
             return np.asarray((weights * truth.ends[action]).sum(axis=-1))
         if action == VERIFY:
@@ -312,11 +333,17 @@ def worth_of(
             assert truth.refinement is not None
             assert believed.refinement is not None
             successor = np.einsum("...s,...st->...t", weights, truth.refinement.kernel)
-            minds = np.einsum("...s,...st->...t", believed.panel.weights(mind, seen), believed.refinement.kernel)
+            minds = np.einsum(
+                "...s,...st->...t", believed.panel.weights(mind, seen), believed.refinement.kernel
+            )
             fresh = value(successor, minds, truth.panel.nothing, left - 1)
             return np.asarray(fresh - mass * truth.refinement.cost)
         critic = truth.panel.names.index(action.removeprefix(ASK))
-        pairs = zip(truth.panel.ask(start, seen, critic), believed.panel.ask(mind, seen, critic), strict=True)
+        pairs = zip(
+            truth.panel.ask(start, seen, critic),
+            believed.panel.ask(mind, seen, critic),
+            strict=True,
+        )
         heard = [value(after, then, now, left - 1) for (after, now), (then, _) in pairs]
         return np.asarray(np.sum(heard, axis=0) - mass * truth.panel.costs[critic])
 
@@ -337,7 +364,9 @@ def worth_of(
         )
         return np.where(goes_on, fresh - truth.refinement.cost, end)
 
-    return value(np.asarray(prior, float), np.asarray(believed_prior, float), truth.panel.nothing, steps)
+    return value(
+        np.asarray(prior, float), np.asarray(believed_prior, float), truth.panel.nothing, steps
+    )
 
 
 Rule = Literal["plan", "start", "threshold", "forced", "place"]
@@ -398,7 +427,9 @@ def decide(
     heard = tuple(seen[index] for index in known) if known else seen
     problem = ship_or_quit(trusted, payoffs if known else replace(payoffs, refine_cost=None))
     prior = np.array([1 - learned.base_rate, learned.base_rate])
-    values = {name: float(value) for name, value in action_values(problem, prior, steps, heard).items()}
+    values = {
+        name: float(value) for name, value in action_values(problem, prior, steps, heard).items()
+    }
     if not np.isfinite(list(values.values())).all():
         raise DecisionError(f"the values of the actions are {values}; give finite gains and costs.")
     action = min(values, key=lambda name: (-values[name], problem.actions.index(name)))
@@ -411,7 +442,9 @@ def decide(
     return Decision(action, values, belief, rule, explain(action, values, belief, rule, n_rows))
 
 
-def regions(problem: Problem, steps: int = STEPS, n_points: int = 101) -> list[tuple[float, float, str]]:
+def regions(
+    problem: Problem, steps: int = STEPS, n_points: int = 101
+) -> list[tuple[float, float, str]]:
     """Which action is best where, of two states: from belief, to belief, action, on a grid of ``n_points``."""
     grid = np.linspace(0, 1, n_points)
     best = optimal(problem)(np.stack([1 - grid, grid], axis=-1), problem.panel.nothing, steps)
@@ -425,7 +458,9 @@ def regions(problem: Problem, steps: int = STEPS, n_points: int = 101) -> list[t
 
 def explain(action: str, values: Mapping[str, float], belief: float, rule: str, n_rows: int) -> str:
     """One sentence: what is done, how sure the belief is, and the value of every action."""
-    table = ", ".join(f"{name} {value:+.1f}" for name, value in sorted(values.items(), key=lambda item: -item[1]))
+    table = ", ".join(
+        f"{name} {value:+.1f}" for name, value in sorted(values.items(), key=lambda item: -item[1])
+    )
     reason = {
         "plan": "it is worth most",
         "start": f"{n_rows} past candidates are few, and by what is known of critics so far it is worth most",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judges.judge import Submission
-from judges.rubrics.rule import PREDICTIONS
-from theories.claim import read_predictions
-from theories.score import UnitScores, paired_difference
-from theories.theory import Theory
+from lakatos.judges.judge import Submission
+from lakatos.judges.rubrics.rule import PREDICTIONS
+from lakatos.theories.claim import read_predictions
+from lakatos.theories.score import UnitScores, paired_difference
+from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
 
@@ -45,8 +45,12 @@ def describe(
         machine_written: Whether the candidate, and the incumbent, were.
     """
     difference = paired_difference([item.scores for item in own], [item.scores for item in other])
-    gaps = np.concatenate([(a.proportions - b.proportions).ravel() for a, b in zip(own, other, strict=True)])
-    favouring = [a.scores.log_predictive > b.scores.log_predictive for a, b in zip(own, other, strict=True)]
+    gaps = np.concatenate(
+        [(a.proportions - b.proportions).ravel() for a, b in zip(own, other, strict=True)]
+    )
+    favouring = [
+        a.scores.log_predictive > b.scores.log_predictive for a, b in zip(own, other, strict=True)
+    ]
     features = {
         "share_favouring": float(np.concatenate(favouring).mean()),
         "error_difference": _error(other) - _error(own),
@@ -82,7 +86,9 @@ def _error(items: Sequence[Scored]) -> float:
 
 
 def _boldness(items: Sequence[Scored]) -> float:
-    return float(np.mean([np.abs(item.proportions - 1 / item.proportions.shape[1]).mean() for item in items]))
+    return float(
+        np.mean([np.abs(item.proportions - 1 / item.proportions.shape[1]).mean() for item in items])
+    )
 
 
 def _mechanisms(theory: Theory) -> int:

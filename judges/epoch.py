@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit, logit
 
-from judges.errors import EpochMismatchError, VerdictError
-from judges.judge import Judge, Submission, Verdict
-from traces.digest import Digest, Fingerprint, digest_of
-from traces.record import Record
+from lakatos.judges.errors import EpochMismatchError, VerdictError
+from lakatos.judges.judge import Judge, Submission, Verdict
+from lakatos.traces.digest import Digest, Fingerprint, digest_of
+from lakatos.traces.record import Record
 
 
 class EpochOpened(Record):
@@ -37,12 +37,16 @@ class JudgeEpoch:
     @property
     def digest(self) -> Digest:
         """Identity of the panel: its number and every judge's version."""
-        return digest_of({"number": self.number, "judges": {judge.name: judge.digest for judge in self.judges}})
+        return digest_of(
+            {"number": self.number, "judges": {judge.name: judge.digest for judge in self.judges}}
+        )
 
     def opened(self) -> EpochOpened:
         """The record that opens it."""
         return EpochOpened(
-            number=self.number, epoch=self.digest, judges={judge.name: judge.digest for judge in self.judges}
+            number=self.number,
+            epoch=self.digest,
+            judges={judge.name: judge.digest for judge in self.judges},
         )
 
     def judge(self, submission: Submission, cycle: int) -> Verdict:
@@ -78,10 +82,14 @@ def freeze(number: int, judges: Sequence[Judge]) -> JudgeEpoch:
         VerdictError: There is no judge, or two share a name, under which opinions are kept.
     """
     if not judges:
-        raise VerdictError("a panel needs at least one judge; list one of `judges.rubrics.RUBRICS`.")
+        raise VerdictError(
+            "a panel needs at least one judge; list one of `judges.rubrics.RUBRICS`."
+        )
     names = [judge.name for judge in judges]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise VerdictError(f"two judges of the panel are called {repeated[0]!r}; give each a name of its own.")
+        raise VerdictError(
+            f"two judges of the panel are called {repeated[0]!r}; give each a name of its own."
+        )
     return JudgeEpoch(number, tuple(judges))
 
 

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from judges.errors import EpochMismatchError, MeasurementError
-from traces.digest import Digest, Fingerprint
-from traces.record import Record
-from traces.validity import Link, Validity
+from lakatos.judges.errors import EpochMismatchError, MeasurementError
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
+from lakatos.traces.validity import Link, Validity
 
 
 class Measured(Record):
@@ -74,7 +74,11 @@ class Measurements:
 
     def valid(self, subject: Digest) -> dict[Digest, Measured]:
         """Measurements of a subject that hold."""
-        return {digest: item for digest, item in self._by_subject[subject].items() if self.validity.valid(digest)}
+        return {
+            digest: item
+            for digest, item in self._by_subject[subject].items()
+            if self.validity.valid(digest)
+        }
 
     def mean(self, subject: Digest, epoch: int | None = None) -> float | None:
         """Mean over the measurements that hold; None where there are none.
@@ -89,7 +93,8 @@ class Measurements:
         found = list(self.valid(subject).values())
         if (
             epoch is not None
-            and (other := next((item.epoch for item in found if item.epoch != epoch), None)) is not None
+            and (other := next((item.epoch for item in found if item.epoch != epoch), None))
+            is not None
         ):
             raise EpochMismatchError(
                 f"measurements of {subject[:8]} are of judge epochs {other} and {epoch}; means are only of "
@@ -103,10 +108,15 @@ class Measurements:
         Args:
             wanted: How much the search wants each subject, such as a Thompson draw; larger comes first.
         """
-        have = {subject: (len(self.valid(subject)), len(items)) for subject, items in self._by_subject.items()}
+        have = {
+            subject: (len(self.valid(subject)), len(items))
+            for subject, items in self._by_subject.items()
+        }
         lost = [subject for subject, (n_valid, n) in have.items() if n_valid < n]
         want = wanted or {}
-        return sorted(lost, key=lambda subject: (have[subject][0], -want.get(subject, 0.0), subject))
+        return sorted(
+            lost, key=lambda subject: (have[subject][0], -want.get(subject, 0.0), subject)
+        )
 
     def explain(self, digest: Digest) -> list[Link]:
         """The way from a measurement to what does not hold; empty if it holds."""

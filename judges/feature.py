@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judges.errors import VerdictError
-from judges.judge import Submission
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.judge import Submission
 
 Array = NDArray[np.float64]
 Turn = Literal["changes sign", "stays", "from 1"]
@@ -26,19 +26,38 @@ class Feature:
 
 
 FEATURES: dict[str, Feature] = {
-    "advantage": Feature("candidate minus incumbent on the answers so far, nats per choice", "changes sign"),
+    "advantage": Feature(
+        "candidate minus incumbent on the answers so far, nats per choice", "changes sign"
+    ),
     "advantage_z": Feature("the advantage in standard errors", "changes sign"),
     "total_advantage": Feature("the advantage times the number of answers, nats", "changes sign"),
-    "extra_parameters": Feature("parameters of the candidate beyond the incumbent's", "changes sign"),
+    "extra_parameters": Feature(
+        "parameters of the candidate beyond the incumbent's", "changes sign"
+    ),
     "log_n_choices": Feature("logarithm of the number of answers so far", "stays"),
     "distance": Feature("root mean square difference of the predicted proportions", "stays"),
-    "share_favouring": Feature("share of people (problems) whose answers so far favour the candidate", "from 1"),
-    "error_difference": Feature("incumbent's minus candidate's mean squared error of proportions", "changes sign"),
-    "boldness": Feature("mean distance of the candidate's proportions from even minus the incumbent's", "changes sign"),
-    "extra_mechanisms": Feature("mechanisms of the candidate beyond the incumbent's", "changes sign"),
-    "extra_words": Feature("words of the candidate's claim beyond the incumbent's, hundreds", "changes sign"),
-    "extra_memory": Feature("1 if only the candidate carries a state, -1 if only the incumbent does", "changes sign"),
-    "extra_predictions": Feature("statements of its claim tried on its code beyond the incumbent's", "changes sign"),
+    "share_favouring": Feature(
+        "share of people (problems) whose answers so far favour the candidate", "from 1"
+    ),
+    "error_difference": Feature(
+        "incumbent's minus candidate's mean squared error of proportions", "changes sign"
+    ),
+    "boldness": Feature(
+        "mean distance of the candidate's proportions from even minus the incumbent's",
+        "changes sign",
+    ),
+    "extra_mechanisms": Feature(
+        "mechanisms of the candidate beyond the incumbent's", "changes sign"
+    ),
+    "extra_words": Feature(
+        "words of the candidate's claim beyond the incumbent's, hundreds", "changes sign"
+    ),
+    "extra_memory": Feature(
+        "1 if only the candidate carries a state, -1 if only the incumbent does", "changes sign"
+    ),
+    "extra_predictions": Feature(
+        "statements of its claim tried on its code beyond the incumbent's", "changes sign"
+    ),
     "machine_written": Feature(
         "1 if only the candidate is machine-written, -1 if only the incumbent is", "changes sign"
     ),
@@ -74,11 +93,15 @@ def table(submissions: Sequence[Submission], names: Sequence[str]) -> Array:
                     f"the submission of {submission.candidate[:8]} has no finite feature {name!r} "
                     f"(it has {', '.join(sorted(row))}); compute it, or use a judge that does not read it."
                 )
-    return np.array([[row[name] for name in names] for row in rows], dtype=np.float64).reshape(len(rows), len(names))
+    return np.array([[row[name] for name in names] for row in rows], dtype=np.float64).reshape(
+        len(rows), len(names)
+    )
 
 
 def swapped(features: Mapping[str, float]) -> dict[str, float]:
     """Features when candidate and incumbent change places; unknown names change sign."""
-    turned = {name: FEATURES[name].turn if name in FEATURES else "changes sign" for name in features}
+    turned = {
+        name: FEATURES[name].turn if name in FEATURES else "changes sign" for name in features
+    }
     rule = {"changes sign": lambda x: -x, "stays": lambda x: x, "from 1": lambda x: 1 - x}
     return {name: rule[turned[name]](value) for name, value in features.items()}

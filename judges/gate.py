@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from judges.anchor import Access, AnchorItem, AnchorSet, components, version_of
-from judges.answer import Answers, ask
-from judges.errors import GateError, ReplayError
-from judges.judge import Judge
-from judges.ledger import Ledger
-from judges.paired import (
+from lakatos.judges.anchor import Access, AnchorItem, AnchorSet, components, version_of
+from lakatos.judges.answer import Answers, ask
+from lakatos.judges.errors import GateError, ReplayError
+from lakatos.judges.judge import Judge
+from lakatos.judges.ledger import Ledger
+from lakatos.judges.paired import (
     betting_e_values,
     detectable_mean,
     exact_p,
@@ -32,8 +32,8 @@ from judges.paired import (
     most_lost,
     sign_flip_p,
 )
-from traces.digest import Digest, Fingerprint, digest_of
-from traces.record import Record
+from lakatos.traces.digest import Digest, Fingerprint, digest_of
+from lakatos.traces.record import Record
 
 Array = NDArray[np.float64]
 Tier = Literal["working", "certified"]
@@ -166,7 +166,14 @@ class Pair:
 
 
 def register(
-    settings: GateSettings, pair: Pair, *, slot: str, epoch: int, anchor: Digest, ledger: Ledger, seed: int
+    settings: GateSettings,
+    pair: Pair,
+    *,
+    slot: str,
+    epoch: int,
+    anchor: Digest,
+    ledger: Ledger,
+    seed: int,
 ) -> GateRegistered:
     """Put a challenge; labels play no part in it.
 
@@ -188,7 +195,9 @@ def register(
             "about all items of the confirm part, in the same order."
         )
     if pair.incumbent.judge == pair.challenger.judge:
-        raise GateError(f"challenger and incumbent are the same judge ({pair.incumbent.judge[:8]}); nothing to decide.")
+        raise GateError(
+            f"challenger and incumbent are the same judge ({pair.incumbent.judge[:8]}); nothing to decide."
+        )
     kept = pair.kept
     n = int(kept.sum())
     level = settings.working_level if settings.tier == "working" else ledger.level
@@ -197,7 +206,9 @@ def register(
         spread = _spread_of_losses(pair)
         detectable = detectable_mean(spread, n, level, wanted=settings.power) if n else 1.0
     else:
-        detectable = minimum_detectable_gain(n, differ, level, settings.floor, wanted=settings.power)
+        detectable = minimum_detectable_gain(
+            n, differ, level, settings.floor, wanted=settings.power
+        )
     return GateRegistered(
         slot=slot,
         epoch=epoch,
@@ -212,7 +223,9 @@ def register(
         n_excluded=n_items - n,
         discordance=differ,
         minimum_detectable=detectable,
-        expected=float(np.mean((pair.incumbent.probability[kept] - pair.challenger.probability[kept]) ** 2))
+        expected=float(
+            np.mean((pair.incumbent.probability[kept] - pair.challenger.probability[kept]) ** 2)
+        )
         if n
         else 0.0,
     )
@@ -226,7 +239,9 @@ def refusal_of(registration: GateRegistered) -> str:
             f"{registration.n_excluded} of {registration.n_items} items have no answer from one of the judges, more "
             f"than {settings.most_excluded:.0%}"
         )
-    target = max(settings.target, registration.expected) if settings.test == "loss" else settings.target
+    target = (
+        max(settings.target, registration.expected) if settings.test == "loss" else settings.target
+    )
     if settings.tier == "certified" and registration.minimum_detectable > target:
         return (
             f"the smallest gain found with power {settings.power:.0%} is {registration.minimum_detectable:.3g}, above "
@@ -254,7 +269,9 @@ def decide(
     """
     settings = registration.settings
     if pair.digest != registration.answers:
-        raise GateError(f"these answers are not those registered ({registration.answers[:8]}); put a new challenge.")
+        raise GateError(
+            f"these answers are not those registered ({registration.answers[:8]}); put a new challenge."
+        )
     common = {
         "registration": digest_of(registration.model_dump(mode="json")),
         "slot": registration.slot,
@@ -268,10 +285,14 @@ def decide(
     }
     if refusal := refusal_of(registration):
         outcome: Outcome = "error" if "no answer" in refusal else "underpowered"
-        decided = GateDecided(**common, verdict=outcome, reason=refusal, debit=0.0, level_left=ledger.level)
+        decided = GateDecided(
+            **common, verdict=outcome, reason=refusal, debit=0.0, level_left=ledger.level
+        )
         return decided, ledger
     if version_of(items) != registration.anchor:
-        raise GateError(f"these items are not the registered confirm part ({registration.anchor[:8]}).")
+        raise GateError(
+            f"these items are not the registered confirm part ({registration.anchor[:8]})."
+        )
     kept = pair.kept
     right = [_right(answers, items)[kept] for answers in (pair.incumbent, pair.challenger)]
     won, lost = right[1] & ~right[0], right[0] & ~right[1]
@@ -292,7 +313,11 @@ def decide(
     else:
         signs = (won.astype(int) - lost.astype(int))[won | lost]
         e_value = float(betting_e_values(signs).max(initial=1.0))
-    convincing = p_value <= registration.level if p_value is not None else (e_value or 0) >= 1 / registration.level
+    convincing = (
+        p_value <= registration.level
+        if p_value is not None
+        else (e_value or 0) >= 1 / registration.level
+    )
     strata = _strata(settings, items, kept, won, lost)
     harmed = [row.stratum for row in strata if not row.safe]
     enough = gain >= settings.floor
@@ -370,17 +395,29 @@ def challenge(
     )
     pair = Pair(given, taken)
     registration = register(
-        settings, pair, slot=slot, epoch=epoch, anchor=anchor.digest_of("confirm"), ledger=ledger, seed=seed
+        settings,
+        pair,
+        slot=slot,
+        epoch=epoch,
+        anchor=anchor.digest_of("confirm"),
+        ledger=ledger,
+        seed=seed,
     )
     items: Sequence[AnchorItem] = ()
     if not refusal_of(registration):
-        items, access = access.read(anchor, "confirm", "gate", [incumbent.digest, challenger.digest])
+        items, access = access.read(
+            anchor, "confirm", "gate", [incumbent.digest, challenger.digest]
+        )
     decided, ledger = decide(registration, pair, items, ledger)
     return Challenge(pair, registration, decided, access, ledger)
 
 
 def replay(
-    decision: GateDecided, registration: GateRegistered, pair: Pair, items: Sequence[AnchorItem], ledger: Ledger
+    decision: GateDecided,
+    registration: GateRegistered,
+    pair: Pair,
+    items: Sequence[AnchorItem],
+    ledger: Ledger,
 ) -> GateDecided:
     """Decide again from what the record cites.
 
@@ -392,9 +429,14 @@ def replay(
     """
     again, _ = decide(registration, pair, items, ledger)
     if again != decision:
-        differ = [name for name in type(decision).model_fields if getattr(again, name) != getattr(decision, name)]
+        differ = [
+            name
+            for name in type(decision).model_fields
+            if getattr(again, name) != getattr(decision, name)
+        ]
         found = ", ".join(
-            f"{name} is {getattr(again, name)!r}, recorded {getattr(decision, name)!r}" for name in differ
+            f"{name} is {getattr(again, name)!r}, recorded {getattr(decision, name)!r}"
+            for name in differ
         )
         raise ReplayError(
             f"the decision on slot {decision.slot!r} in epoch {decision.epoch} does not come out again: {found}."
@@ -417,7 +459,9 @@ def brier_gains(pair: Pair, items: Sequence[AnchorItem]) -> Array:
         Brier (1950), Monthly Weather Review 78, 1-3.
     """
     labels = np.array([item.label for item in items], dtype=np.float64)
-    return np.asarray((pair.incumbent.probability - labels) ** 2 - (pair.challenger.probability - labels) ** 2)
+    return np.asarray(
+        (pair.incumbent.probability - labels) ** 2 - (pair.challenger.probability - labels) ** 2
+    )
 
 
 def _right(answers: Answers, items: Sequence[AnchorItem]) -> NDArray[np.bool_]:
@@ -430,7 +474,11 @@ def _spread_of_losses(pair: Pair) -> float:
     p, q = (answers.probability[pair.kept] for answers in (pair.incumbent, pair.challenger))
     if_one, if_zero = (1 - p) ** 2 - (1 - q) ** 2, p**2 - q**2
     mean = q * if_one + (1 - q) * if_zero
-    return float(np.sqrt(np.mean(q * if_one**2 + (1 - q) * if_zero**2) - np.mean(mean) ** 2)) if len(p) else 0.0
+    return (
+        float(np.sqrt(np.mean(q * if_one**2 + (1 - q) * if_zero**2) - np.mean(mean) ** 2))
+        if len(p)
+        else 0.0
+    )
 
 
 def _strata(
@@ -450,7 +498,12 @@ def _strata(
             bound = most_lost(wins, losses, n) if settings.shown else (losses - wins) / n
             rows.append(
                 StratumResult(
-                    stratum=f"{name}={value}", n=n, wins=wins, losses=losses, bound=bound, safe=bound <= settings.margin
+                    stratum=f"{name}={value}",
+                    n=n,
+                    wins=wins,
+                    losses=losses,
+                    bound=bound,
+                    safe=bound <= settings.margin,
                 )
             )
     return tuple(rows)

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.participants.archival import restrict
-from experiments.task import Domain, Stimuli, Trials, identities
-from judges.anchor import AnchorItem
-from judges.description import Scored, describe, favoured
-from judges.errors import AnchorError
-from theories.errors import TheoryError
-from theories.families.family import Family
-from theories.grammar import Composition, composition_of
-from theories.laboratory import Laboratory
-from theories.score import log_predictive
-from theories.theory import Theory, TheoryProgram, read_program
-from traces.digest import digest_bytes
+from lakatos.experiments.participants.archival import restrict
+from lakatos.experiments.task import Domain, Stimuli, Trials, identities
+from lakatos.judges.anchor import AnchorItem
+from lakatos.judges.description import Scored, describe, favoured
+from lakatos.judges.errors import AnchorError
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.families.family import Family
+from lakatos.theories.grammar import Composition, composition_of
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.score import log_predictive
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.digest import digest_bytes
 
 SETTLED = 2.0
 """Standard errors by which one theory must be ahead for a comparison to be settled."""
@@ -48,7 +48,10 @@ class Author:
 def machine_theory(family: Family, rng: np.random.Generator, most_edits: int = 3) -> Theory:
     """A published theory after one to three random edits: what a search submits, good or bad."""
     return _edited(
-        family.seeds[str(rng.choice(sorted(family.seeds)))][1], family, rng, int(rng.integers(most_edits)) + 1
+        family.seeds[str(rng.choice(sorted(family.seeds)))][1],
+        family,
+        rng,
+        int(rng.integers(most_edits)) + 1,
     )
 
 
@@ -57,7 +60,9 @@ def _revised(theory: Theory, family: Family, rng: np.random.Generator) -> Theory
     return _edited(composition_of(theory.composition, {}), family, rng, 1)
 
 
-def _edited(composition: Composition, family: Family, rng: np.random.Generator, n_edits: int) -> Theory:
+def _edited(
+    composition: Composition, family: Family, rng: np.random.Generator, n_edits: int
+) -> Theory:
     for _ in range(n_edits):
         edits = family.grammar.edits(composition)
         composition = edits[int(rng.integers(len(edits)))][1]
@@ -97,7 +102,9 @@ def simulated_items(
         AnchorError: After ten times as many problems as items were wanted, some cell is still not full.
     """
     settings = SETTINGS.get(domain.name, {}) if settings is None else settings
-    cells: dict[tuple[bool, bool], int] = {(machine, label): 0 for machine in (False, True) for label in (False, True)}
+    cells: dict[tuple[bool, bool], int] = {
+        (machine, label): 0 for machine in (False, True) for label in (False, True)
+    }
     items: list[AnchorItem] = []
     for _ in range(10 * n_items):
         if len(items) == n_items:
@@ -122,7 +129,8 @@ def simulated_items(
                 for stimuli, n in ((first, int(rng.choice(n_people))), (second, n_settling))
             )
             scored = [
-                [_score(laboratory, theory, trials, n_draws) for trials in (so_far, later)] for theory in theories
+                [_score(laboratory, theory, trials, n_draws) for trials in (so_far, later)]
+                for theory in theories
             ]
         except TheoryError:
             continue  # a composition that cannot run is no comparison
@@ -183,14 +191,19 @@ def archived_items(
     """
     items: list[AnchorItem] = []
     for trials in archive:
-        for number, (so_far, later, problems, people) in enumerate(_blocks(trials, domain, rng, n_blocks)):
+        for number, (so_far, later, problems, people) in enumerate(
+            _blocks(trials, domain, rng, n_blocks)
+        ):
             for _ in range(n_pairs):
                 pair = [_author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(2)]
                 if pair[0].theory.digest == pair[1].theory.digest:
                     continue
                 try:
                     scored = [
-                        [_score(laboratory, author.theory, part, n_draws) for part in (so_far, later)]
+                        [
+                            _score(laboratory, author.theory, part, n_draws)
+                            for part in (so_far, later)
+                        ]
                         for author in pair
                     ]
                 except TheoryError:
@@ -202,7 +215,11 @@ def archived_items(
                 items.append(
                     AnchorItem(
                         submission=describe(
-                            pair[0].theory, pair[1].theory, [scored[0][0]], [scored[1][0]], machine_written=machine
+                            pair[0].theory,
+                            pair[1].theory,
+                            [scored[0][0]],
+                            [scored[1][0]],
+                            machine_written=machine,
                         ),
                         label=value > 0,
                         strata=strata(domain.name, machine[0], value > 0),
@@ -238,7 +255,11 @@ def _score(laboratory: Laboratory, theory: Theory, trials: Trials, n_draws: int)
 
 
 def _halves(
-    domain: Domain, settings: Mapping[str, Any], rng: np.random.Generator, n_seen: int, n_settling: int
+    domain: Domain,
+    settings: Mapping[str, Any],
+    rng: np.random.Generator,
+    n_seen: int,
+    n_settling: int,
 ) -> tuple[Stimuli, Stimuli]:
     if domain.sequential:
         first, second = (domain.candidates(settings, rng, n_seen) for _ in range(2))
@@ -256,9 +277,17 @@ def _blocks(
     counts = trials.counts.sum(axis=2) > 0
     n_people, n_rows = counts.shape
     walks = domain.sequential
-    own_rows = [np.arange(n_rows)] * n_blocks if walks else np.array_split(rng.permutation(n_rows), n_blocks)
+    own_rows = (
+        [np.arange(n_rows)] * n_blocks
+        if walks
+        else np.array_split(rng.permutation(n_rows), n_blocks)
+    )
     whole = trials.pooled
-    own_people = [np.arange(n_people)] * n_blocks if whole else np.array_split(rng.permutation(n_people), n_blocks)
+    own_people = (
+        [np.arange(n_people)] * n_blocks
+        if whole
+        else np.array_split(rng.permutation(n_people), n_blocks)
+    )
     found: list[tuple[Trials, Trials, tuple[str, ...], tuple[str, ...]]] = []
     for number, (rows, people) in enumerate(zip(own_rows, own_people, strict=True)):
         halves = []
@@ -270,9 +299,15 @@ def _blocks(
             halves.append((wanted & counts, which))
         if any(not part.any() or (part.any(axis=1).sum() < 2 and not whole) for part, _ in halves):
             continue
-        parts = [restrict(trials, part, which.tolist(), trials.experiment) for part, which in halves]
+        parts = [
+            restrict(trials, part, which.tolist(), trials.experiment) for part, which in halves
+        ]
         keys = [] if walks else identities(domain, trials.stimuli)
-        problems = (trials.experiment,) if walks else tuple(sorted({digest_bytes(keys[row])[:16] for row in rows}))
+        problems = (
+            (trials.experiment,)
+            if walks
+            else tuple(sorted({digest_bytes(keys[row])[:16] for row in rows}))
+        )
         # Where only counts are known, who answered is not, and everybody may have answered everything.
         group = f"{trials.experiment} people {'all' if whole else number}"
         found.append((parts[0], parts[1], problems, () if whole else (group,)))

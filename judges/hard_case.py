@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from judges.anchor import AnchorItem, AnchorSet
-from judges.answer import Answers
+from lakatos.judges.anchor import AnchorItem, AnchorSet
+from lakatos.judges.answer import Answers
 
 MOST = 0.3
 """Share of dev that hard cases may be."""
@@ -19,7 +19,9 @@ ALIKE = ("origin", "domain")
 """Strata in which a match must agree."""
 
 
-def collect(answers: Answers, settled: Sequence[AnchorItem]) -> tuple[list[AnchorItem], list[AnchorItem]]:
+def collect(
+    answers: Answers, settled: Sequence[AnchorItem]
+) -> tuple[list[AnchorItem], list[AnchorItem]]:
     """False accepts and false rejects of the incumbent among settled comparisons; failures are neither."""
     wrong = [
         item
@@ -46,7 +48,9 @@ def matched(wrong: Sequence[AnchorItem], settled: Sequence[AnchorItem]) -> list[
     return found
 
 
-def trap(anchor: AnchorSet, answers: Answers, settled: Sequence[AnchorItem], *, most: float = MOST) -> AnchorSet:
+def trap(
+    anchor: AnchorSet, answers: Answers, settled: Sequence[AnchorItem], *, most: float = MOST
+) -> AnchorSet:
     """The anchor set with the incumbent's hard cases in dev; confirm and vault stay as they are.
 
     Args:
@@ -73,7 +77,11 @@ def trap(anchor: AnchorSet, answers: Answers, settled: Sequence[AnchorItem], *, 
         answers,
         probability=answers.probability[open_items],
         side=answers.side[open_items],
-        failures={new: answers.failures[old] for new, old in enumerate(open_items) if old in answers.failures},
+        failures={
+            new: answers.failures[old]
+            for new, old in enumerate(open_items)
+            if old in answers.failures
+        },
     )
     accepts, rejects = collect(own, kept)
     fresh = matched([*accepts, *rejects], kept)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, softmax
 from scipy.stats import norm
 
-from judges.errors import MeasurementError
+from lakatos.judges.errors import MeasurementError
 
 Array = NDArray[Any]
 
@@ -122,14 +122,19 @@ def calibrate(correct: Array) -> Items:
         weights = _posterior(items, answers)
         asked, right = weights.T @ known, weights.T @ filled
         updated = _regress(items, asked, right)
-        moved = max(np.abs(updated.slope - items.slope).max(), np.abs(updated.intercept - items.intercept).max())
+        moved = max(
+            np.abs(updated.slope - items.slope).max(),
+            np.abs(updated.intercept - items.intercept).max(),
+        )
         items = updated
         if moved < 1e-4:
             break
     return items
 
 
-def next_item(items: Items, ability: float, is_open: Array, rng: np.random.Generator, among: int = AMONG) -> int:
+def next_item(
+    items: Items, ability: float, is_open: Array, rng: np.random.Generator, among: int = AMONG
+) -> int:
     """One of the most informative open items at this ability, at random among the first few.
 
     The draw limits how often the same items are asked (Kingsbury & Zara 1989, Applied Measurement in Education 2,
@@ -139,7 +144,9 @@ def next_item(items: Items, ability: float, is_open: Array, rng: np.random.Gener
         MeasurementError: No item is open.
     """
     if not np.any(is_open):
-        raise MeasurementError("no item is left to ask: all were asked, or reached the cap on their exposure.")
+        raise MeasurementError(
+            "no item is left to ask: all were asked, or reached the cap on their exposure."
+        )
     told = np.where(is_open, information(items, ability), -np.inf)
     best = np.argsort(-told, kind="stable")[: min(among, int(np.sum(is_open)))]
     return int(rng.choice(best))
@@ -169,7 +176,16 @@ def screen(
         rng: For the choice among items that tell about as much.
         most, allowed, sure, precise, adaptive: As in `Screen`.
     """
-    asking = Screen(items, incumbent, rng, most=most, allowed=allowed, sure=sure, precise=precise, adaptive=adaptive)
+    asking = Screen(
+        items,
+        incumbent,
+        rng,
+        most=most,
+        allowed=allowed,
+        sure=sure,
+        precise=precise,
+        adaptive=adaptive,
+    )
     while (item := asking.next()) is not None:
         asking.hear(answer(item))
     return asking.result()
@@ -242,7 +258,9 @@ class Screen:
 
     def result(self) -> Screening:
         """What was found."""
-        return Screening(tuple(self.asked), tuple(self.correct), self.ability, self.better, self.verdict)
+        return Screening(
+            tuple(self.asked), tuple(self.correct), self.ability, self.better, self.verdict
+        )
 
 
 def allowed_items(exposures: Array, n_screenings: int, cap: float) -> Array:
@@ -288,7 +306,9 @@ def _posterior(items: Items, answers: Array) -> Array:
     """``(n_judges, n_abilities)`` posterior weights."""
     log_odds = np.multiply.outer(items.slope, ABILITIES) + items.intercept[:, None]
     right, wrong = np.where(answers == 1, 1.0, 0.0), np.where(answers == 0, 1.0, 0.0)
-    return np.asarray(softmax(right @ log_expit(log_odds) + wrong @ log_expit(-log_odds) + LOG_PRIOR, axis=-1))
+    return np.asarray(
+        softmax(right @ log_expit(log_odds) + wrong @ log_expit(-log_odds) + LOG_PRIOR, axis=-1)
+    )
 
 
 def _regress(items: Items, asked: Array, right: Array, n_steps: int = 4) -> Items:

@@ -8,8 +8,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from traces.digest import Digest, Fingerprint
-from traces.record import Record
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
 
 
 @dataclass(frozen=True)
@@ -90,4 +90,6 @@ def resolve(verdict: Verdict, digest: Digest, experiment: str, advantage: float)
     """Score a verdict on new data; ``advantage`` is candidate minus incumbent there, nats per choice."""
     favoured = advantage > 0
     given = verdict.probability if favoured else 1 - verdict.probability
-    return VerdictResolved(verdict=digest, experiment=experiment, favoured=favoured, log_score=float(np.log(given)))
+    return VerdictResolved(
+        verdict=digest, experiment=experiment, favoured=favoured, log_score=float(np.log(given))
+    )

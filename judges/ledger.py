@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import comb, pi
 
-from judges.errors import LedgerError
+from lakatos.judges.errors import LedgerError
 
 
 def share(number: int) -> float:
@@ -78,7 +78,9 @@ class FalseDiscovery:
             LedgerError: The level is above what the ledger offers.
         """
         if not 0 < level <= self.level + 1e-15:
-            raise LedgerError(f"a test of level {level:.3g} was asked for, and the next may use {self.level:.3g}.")
+            raise LedgerError(
+                f"a test of level {level:.3g} was asked for, and the next may use {self.level:.3g}."
+            )
         return replace(self, replaced=(*self.replaced, replaced))
 
 

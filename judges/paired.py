@@ -34,7 +34,11 @@ def exact_p(wins: int, losses: int) -> float:
 @cache
 def fewest_wins(n_discordant: int, alpha: float) -> int:
     """Wins among ``n_discordant`` items from which the exact test rejects; one more than there are if it never does."""
-    return int(np.argmax(np.append(binom.sf(np.arange(n_discordant + 1) - 1, n_discordant, 0.5) <= alpha, True)))
+    return int(
+        np.argmax(
+            np.append(binom.sf(np.arange(n_discordant + 1) - 1, n_discordant, 0.5) <= alpha, True)
+        )
+    )
 
 
 def mixture_e_value(wins: int, losses: int) -> float:
@@ -48,7 +52,9 @@ def mixture_e_value(wins: int, losses: int) -> float:
     m = wins + losses
     # 2 * integral over (1/2, 1) of t^wins (1 - t)^losses, over (1/2)^m; the integral through its binomial tail.
     log_integral = -np.log(m + 1) - binom.logpmf(wins, m, 0.5) - m * np.log(2)
-    return float(np.exp(np.log(2) + m * np.log(2) + log_integral + beta.logsf(0.5, wins + 1, losses + 1)))
+    return float(
+        np.exp(np.log(2) + m * np.log(2) + log_integral + beta.logsf(0.5, wins + 1, losses + 1))
+    )
 
 
 def betting_e_values(signs: Sequence[int] | Array, bets: Sequence[float] = BETS) -> Array:
@@ -69,7 +75,9 @@ def betting_e_values(signs: Sequence[int] | Array, bets: Sequence[float] = BETS)
     return np.asarray(np.exp(np.cumsum(steps, axis=0)).mean(axis=1))
 
 
-def sign_flip_p(gains: Array, clusters: Sequence[object] | None = None, *, rng: np.random.Generator) -> float:
+def sign_flip_p(
+    gains: Array, clusters: Sequence[object] | None = None, *, rng: np.random.Generator
+) -> float:
     """One-sided p value of the mean of paired gains when the sign of every cluster could as well be the other.
 
     Args:
@@ -84,7 +92,9 @@ def sign_flip_p(gains: Array, clusters: Sequence[object] | None = None, *, rng: 
     totals = np.asarray(gains, dtype=np.float64)
     if clusters is not None:
         names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
-        totals = np.asarray(np.bincount([names[name] for name in clusters], weights=totals), dtype=np.float64)
+        totals = np.asarray(
+            np.bincount([names[name] for name in clusters], weights=totals), dtype=np.float64
+        )
     totals = totals[totals != 0]
     observed = totals.sum() - 1e-12 * np.abs(totals).sum()
     if len(totals) <= EXACT_FLIPS:
@@ -113,7 +123,9 @@ def power(n_items: int, discordance: float, gain: float, alpha: float, floor: fl
     if discordance == 0:
         return 0.0
     m = np.arange(n_items + 1)
-    needed = np.array([max(fewest_wins(int(k), alpha), int(np.ceil((k + floor * n_items) / 2 - 1e-9))) for k in m])
+    needed = np.array(
+        [max(fewest_wins(int(k), alpha), int(np.ceil((k + floor * n_items) / 2 - 1e-9))) for k in m]
+    )
     wins = (discordance + gain) / (2 * discordance)
     return float(binom.pmf(m, n_items, discordance) @ binom.sf(needed - 1, m, wins))
 
@@ -127,7 +139,11 @@ def minimum_detectable_gain(
         return 1.0
     while high - low > 5e-4:
         middle = (low + high) / 2
-        low, high = (low, middle) if power(n_items, discordance, middle, alpha, floor) >= wanted else (middle, high)
+        low, high = (
+            (low, middle)
+            if power(n_items, discordance, middle, alpha, floor) >= wanted
+            else (middle, high)
+        )
     return high
 
 
@@ -149,7 +165,9 @@ def lower_quantile(n_right: int, n_wrong: int, quantile: float = 0.05) -> float:
     return float(beta.ppf(quantile, 1 + n_right, 1 + n_wrong))
 
 
-def published_rule(incumbent: tuple[int, int], challengers: Sequence[tuple[int, int]]) -> int | None:
+def published_rule(
+    incumbent: tuple[int, int], challengers: Sequence[tuple[int, int]]
+) -> int | None:
     """The published rule: the challenger of the highest lower quantile, if that is above the incumbent's.
 
     Args:

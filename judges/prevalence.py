@@ -7,7 +7,7 @@ from math import sqrt
 
 from scipy.stats import norm
 
-from judges.errors import JudgeError
+from lakatos.judges.errors import JudgeError
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,13 @@ def rogan_gladen(accepted: float, sensitivity: float, specificity: float) -> flo
 
 
 def prevalence(
-    accepted: int, n: int, right_on_good: int, n_good: int, right_on_bad: int, n_bad: int, confidence: float = 0.95
+    accepted: int,
+    n: int,
+    right_on_good: int,
+    n_good: int,
+    right_on_bad: int,
+    n_bad: int,
+    confidence: float = 0.95,
 ) -> Prevalence:
     """Share of good ones with its interval.
 
@@ -55,11 +61,17 @@ def prevalence(
         Lang & Reiczigel (2014), Preventive Veterinary Medicine 113, 13-22.
     """
     if min(n, n_good, n_bad) < 1:
-        raise JudgeError(f"{n} judged, {n_good} good and {n_bad} bad labelled: each must be at least one.")
+        raise JudgeError(
+            f"{n} judged, {n_good} good and {n_bad} bad labelled: each must be at least one."
+        )
     value = rogan_gladen(accepted / n, right_on_good / n_good, right_on_bad / n_bad)
     z = float(norm.ppf(0.5 + confidence / 2))
     size, good, bad = n + z**2, n_good + 2, n_bad + 2
-    p, sensitivity, specificity = (accepted + z**2 / 2) / size, (right_on_good + 1) / good, (right_on_bad + 1) / bad
+    p, sensitivity, specificity = (
+        (accepted + z**2 / 2) / size,
+        (right_on_good + 1) / good,
+        (right_on_bad + 1) / bad,
+    )
     slope = sensitivity + specificity - 1
     if slope <= 0:
         return Prevalence(value, 0.0, 1.0)
@@ -67,4 +79,6 @@ def prevalence(
     of_good, of_bad = sensitivity * (1 - sensitivity) / good, specificity * (1 - specificity) / bad
     shift = 2 * z**2 * (middle * of_good - (1 - middle) * of_bad)
     half = z * sqrt(p * (1 - p) / size + middle**2 * of_good + (1 - middle) ** 2 * of_bad) / slope
-    return Prevalence(value, min(max(middle + shift - half, 0.0), 1.0), min(max(middle + shift + half, 0.0), 1.0))
+    return Prevalence(
+        value, min(max(middle + shift - half, 0.0), 1.0), min(max(middle + shift + half, 0.0), 1.0)
+    )

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from judges.errors import VerdictError
-from judges.feature import features_of, table
-from judges.judge import Submission
-from traces.digest import Digest, digest_of
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.feature import features_of, table
+from lakatos.judges.judge import Submission
+from lakatos.traces.digest import Digest, digest_of
 
 Array = NDArray[np.float64]
 TRANSFORMS = ("as it is", "saturating", "root", "sign", "square")
@@ -79,17 +79,26 @@ class Program:
         terms = []
         for term in value["terms"]:
             factors = tuple(
-                Factor(item["feature"], item["transform"], float(item["scale"])) for item in term["factors"]
+                Factor(item["feature"], item["transform"], float(item["scale"]))
+                for item in term["factors"]
             )
-            if not 1 <= len(factors) <= 2 or any(factor.transform not in TRANSFORMS for factor in factors):
+            if not 1 <= len(factors) <= 2 or any(
+                factor.transform not in TRANSFORMS for factor in factors
+            ):
                 raise VerdictError(
                     f"the term {term!r} of a judge is not one or two factors bent by one of {', '.join(TRANSFORMS)}."
                 )
             terms.append(Term(factors, float(term["weight"])))
         program = cls(tuple(terms), float(value["bias"]))
-        numbers = [program.bias, *(t.weight for t in terms), *(f.scale for t in terms for f in t.factors)]
+        numbers = [
+            program.bias,
+            *(t.weight for t in terms),
+            *(f.scale for t in terms for f in t.factors),
+        ]
         if not np.isfinite(numbers).all():
-            raise VerdictError(f"a judge has a weight or scale that is no finite number: {value!r}.")
+            raise VerdictError(
+                f"a judge has a weight or scale that is no finite number: {value!r}."
+            )
         return program
 
 
@@ -104,20 +113,26 @@ def transformed(x: Array, transform: str) -> Array:
     return np.sign(x) if transform == "sign" else np.square(x)
 
 
-def columns(structure: Sequence[tuple[Factor, ...]], features: Sequence[str], values: Array) -> Array:
+def columns(
+    structure: Sequence[tuple[Factor, ...]], features: Sequence[str], values: Array
+) -> Array:
     """Values of terms without their weights, ``(n_submissions, n_terms)``; arguments as in `log_odds`."""
     place = {name: number for number, name in enumerate(features)}
     found = np.ones((len(values), len(structure)))
     for number, factors in enumerate(structure):
         for factor in factors:
-            found[:, number] *= transformed(values[:, place[factor.feature]] / factor.scale, factor.transform)
+            found[:, number] *= transformed(
+                values[:, place[factor.feature]] / factor.scale, factor.transform
+            )
     return found
 
 
 def log_odds(program: Program, features: Sequence[str], values: Array) -> Array:
     """``(n_submissions,)`` log odds; ``values`` is ``(n_submissions, n_features)`` in the order of ``features``."""
     weights = np.array([term.weight for term in program.terms])
-    return np.asarray(program.bias + columns([term.factors for term in program.terms], features, values) @ weights)
+    return np.asarray(
+        program.bias + columns([term.factors for term in program.terms], features, values) @ weights
+    )
 
 
 @dataclass(frozen=True)
@@ -130,8 +145,12 @@ class ProgramJudge:
     @cached_property
     def digest(self) -> Digest:
         """Version: the program and the code that runs it; not its name."""
-        code = [inspect.getsource(part) for part in (transformed, columns, log_odds, table, features_of)]
-        return digest_of({"program": self.program.to_json(), "code": code, "limits": [WEAKEST, STRONGEST]})
+        code = [
+            inspect.getsource(part) for part in (transformed, columns, log_odds, table, features_of)
+        ]
+        return digest_of(
+            {"program": self.program.to_json(), "code": code, "limits": [WEAKEST, STRONGEST]}
+        )
 
     def judge(self, submission: Submission) -> float:
         """Probability that people's next data favour the candidate."""
@@ -140,7 +159,11 @@ class ProgramJudge:
     def judge_all(self, submissions: Sequence[Submission]) -> Array:
         """``(n_submissions,)`` probabilities."""
         features = self.program.features
-        return np.clip(expit(log_odds(self.program, features, table(submissions, features))), WEAKEST, STRONGEST)
+        return np.clip(
+            expit(log_odds(self.program, features, table(submissions, features))),
+            WEAKEST,
+            STRONGEST,
+        )
 
 
 @dataclass(frozen=True)
@@ -157,22 +180,32 @@ class Labelled:
 
 
 def labelled(
-    submissions: Sequence[Submission], labels: Sequence[bool], features: Sequence[str], weights: Array | None = None
+    submissions: Sequence[Submission],
+    labels: Sequence[bool],
+    features: Sequence[str],
+    weights: Array | None = None,
 ) -> Labelled:
     """Arrays of items; every item counts once where no weights are given."""
     own = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return Labelled(tuple(features), table(submissions, features), np.asarray(labels, dtype=np.float64), own)
+    return Labelled(
+        tuple(features), table(submissions, features), np.asarray(labels, dtype=np.float64), own
+    )
 
 
 def fit(program: Program, items: Labelled, *, n_iterations: int = 25) -> Program:
     """The program with the weights of greatest posterior density under a normal prior (penalised Newton steps)."""
-    x = np.column_stack((np.ones(len(items.labels)), columns(program.structure, items.features, items.values)))
+    x = np.column_stack(
+        (np.ones(len(items.labels)), columns(program.structure, items.features, items.values))
+    )
     precision = RIDGE * np.eye(x.shape[1])
     precision[0, 0] = 1e-6  # the bias is free
     w = np.zeros(x.shape[1])
 
     def objective(w: Array) -> float:
-        return float(items.weights @ log_expit(np.where(items.labels > 0, 1, -1) * (x @ w)) - w @ precision @ w / 2)
+        return float(
+            items.weights @ log_expit(np.where(items.labels > 0, 1, -1) * (x @ w))
+            - w @ precision @ w / 2
+        )
 
     current = objective(w)
     for _ in range(n_iterations):
@@ -201,7 +234,10 @@ def criterion(program: Program, items: Labelled) -> float:
 def scales(items: Labelled) -> dict[str, float]:
     """Root mean square of each feature, by which it is divided, so that transforms bend where features lie."""
     spread = np.sqrt((items.values**2).mean(axis=0))
-    return {name: float(f"{max(value, 1e-6):.3g}") for name, value in zip(items.features, spread, strict=True)}
+    return {
+        name: float(f"{max(value, 1e-6):.3g}")
+        for name, value in zip(items.features, spread, strict=True)
+    }
 
 
 def mutate(program: Program, scale: dict[str, float], rng: np.random.Generator) -> Program:
@@ -221,7 +257,9 @@ def mutate(program: Program, scale: dict[str, float], rng: np.random.Generator) 
         if kind == "drop":
             del terms[place]
         elif kind == "multiply":
-            terms[place] = Term(tuple(sorted((factors[0], factor()))) if len(factors) == 1 else factors[:1])
+            terms[place] = Term(
+                tuple(sorted((factors[0], factor()))) if len(factors) == 1 else factors[:1]
+            )
         else:
             chosen = int(rng.integers(len(factors)))
             bent = replace(factors[chosen], transform=str(rng.choice(TRANSFORMS)))
@@ -265,7 +303,9 @@ def breed(
 
     consider(incumbent)
     for _ in range(n_generations):
-        parents = [program for _, program in sorted(found.values(), key=lambda item: -item[0])[:n_parents]]
+        parents = [
+            program for _, program in sorted(found.values(), key=lambda item: -item[0])[:n_parents]
+        ]
         for _ in range(n_children):
             one, two = (parents[int(place)] for place in rng.integers(len(parents), size=2))
             consider(recombine(one, two, rng) if rng.random() < 0.25 else mutate(one, scale, rng))
@@ -307,9 +347,13 @@ def gain_of_breeding(
         fold = (rng.permutation(n_groups) % n_folds)[group]
         for number in np.unique(fold):
             left = fold == number
-            seen = Labelled(items.features, items.values[~left], items.labels[~left], items.weights[~left])
+            seen = Labelled(
+                items.features, items.values[~left], items.labels[~left], items.weights[~left]
+            )
             for sign, program in ((1, breed(incumbent, seen, rng)[0]), (-1, fit(incumbent, seen))):
                 odds = log_odds(program, items.features, items.values[left])
-                gained[left] += sign * items.weights[left] * log_expit(signs[left] * odds) / n_repeats
+                gained[left] += (
+                    sign * items.weights[left] * log_expit(signs[left] * odds) / n_repeats
+                )
     sums, total = np.bincount(group, gained), float(items.weights.sum())
     return float(sums.sum()) / total, float(np.sqrt(n_groups) * sums.std(ddof=1)) / total

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from traces.digest import Digest, Fingerprint
-from traces.record import Record
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
 
 
 class AnchorTaken(Record):

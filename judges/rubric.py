@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from scipy.special import expit
 
-from judges.errors import VerdictError
-from judges.judge import Submission
-from traces.digest import Digest, digest_of
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.judge import Submission
+from lakatos.traces.digest import Digest, digest_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class Rubric:
     @property
     def wording(self) -> Digest:
         """Of what a reader is told, and who reads: readings by rubrics that differ in weights alone are the same."""
-        return digest_of({**self.to_json(), "dimensions": [_words(item) for item in self.dimensions]})
+        return digest_of(
+            {**self.to_json(), "dimensions": [_words(item) for item in self.dimensions]}
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for artifacts."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from traces.digest import Digest, digest_of
+from lakatos.traces.digest import Digest, digest_of
 
 SHARED = 0.3
 """Correlation of outcomes within one line of descent, by which counts are tempered."""
@@ -40,7 +40,9 @@ class Strategy:
     def digest(self) -> Digest:
         """Version: everything that can change what is proposed."""
         kept = {name: value for name, value in self.preferences.items() if value != 1}
-        return digest_of({"preferences": kept, "prompt": self.prompt, "exploration": self.exploration})
+        return digest_of(
+            {"preferences": kept, "prompt": self.prompt, "exploration": self.exploration}
+        )
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,9 @@ class Credit:
         return (1 + self.successes) / (2 + self.successes + self.failures)
 
 
-def clade(theories: Iterable[Digest], parents: Mapping[Digest, Sequence[Digest]]) -> frozenset[Digest]:
+def clade(
+    theories: Iterable[Digest], parents: Mapping[Digest, Sequence[Digest]]
+) -> frozenset[Digest]:
     """Some theories and all their descendants, each once, however many ways lead to it."""
     children: dict[Digest, list[Digest]] = defaultdict(list)
     for child, named in parents.items():
@@ -132,8 +136,13 @@ def choose(credits: Mapping[Digest, Credit], rng: np.random.Generator) -> Digest
         ValueError: There is no strategy.
     """
     if not credits:
-        raise ValueError("there is no strategy to choose from; begin with one that prefers nothing.")
-    draws = {name: rng.beta(1 + item.successes, 1 + item.failures) for name, item in sorted(credits.items())}
+        raise ValueError(
+            "there is no strategy to choose from; begin with one that prefers nothing."
+        )
+    draws = {
+        name: rng.beta(1 + item.successes, 1 + item.failures)
+        for name, item in sorted(credits.items())
+    }
     return max(draws, key=lambda name: draws[name])
 
 
@@ -142,15 +151,27 @@ def may_widen(n_outcomes: int, n_strategies: int, exponent: float = WIDENING) ->
     return bool(n_outcomes**exponent >= n_strategies)
 
 
-def vary(strategy: Strategy, mechanisms: Sequence[str], prompts: Sequence[str], rng: np.random.Generator) -> Strategy:
+def vary(
+    strategy: Strategy, mechanisms: Sequence[str], prompts: Sequence[str], rng: np.random.Generator
+) -> Strategy:
     """A strategy one step away: another preference for one mechanism, another prompt, or more or less exploration."""
-    preferences, prompt, exploration = dict(strategy.preferences), strategy.prompt, strategy.exploration
+    preferences, prompt, exploration = (
+        dict(strategy.preferences),
+        strategy.prompt,
+        strategy.exploration,
+    )
     others = [name for name in prompts if name != prompt]
-    kinds = ["exploration", *(["preference"] if mechanisms else []), *(["prompt"] if others else [])]
+    kinds = [
+        "exploration",
+        *(["preference"] if mechanisms else []),
+        *(["prompt"] if others else []),
+    ]
     kind = rng.choice(kinds)
     if kind == "preference":
         mechanism = str(rng.choice(list(mechanisms)))
-        preferences[mechanism] = round(float(preferences.get(mechanism, 1.0) * np.exp(rng.normal(0, SPREAD))), 6)
+        preferences[mechanism] = round(
+            float(preferences.get(mechanism, 1.0) * np.exp(rng.normal(0, SPREAD))), 6
+        )
     elif kind == "prompt":
         prompt = str(rng.choice(others))
     else:
@@ -167,4 +188,6 @@ def recombine(first: Strategy, second: Strategy, rng: np.random.Generator) -> St
 
     names = sorted({*first.preferences, *second.preferences})
     preferences = {name: either().preferences.get(name, 1.0) for name in names}
-    return Strategy(preferences, either().prompt, either().exploration, (first.digest, second.digest))
+    return Strategy(
+        preferences, either().prompt, either().exploration, (first.digest, second.digest)
+    )

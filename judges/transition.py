@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Literal
 
-from judges.errors import EpochMismatchError, EpochStateError, MeasurementError
-from judges.gate import GateDecided, refold
-from judges.ledger import Ledger, Spending
-from traces.digest import Digest, Fingerprint, digest_of
-from traces.record import Record
+from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
+from lakatos.judges.gate import GateDecided, refold
+from lakatos.judges.ledger import Ledger, Spending
+from lakatos.traces.digest import Digest, Fingerprint, digest_of
+from lakatos.traces.record import Record
 
 Phase = Literal["open", "freeze", "commit"]
 FIRST_CHECKPOINT, RATIO = 8, 2
@@ -150,11 +150,15 @@ def advance(state: Epoch, record: Record) -> Epoch:
     if isinstance(record, EpochFrozen):
         _expect(state, record, "open", state.number)
         if record.slots != dict(state.slots):
-            raise EpochStateError(f"epoch {state.number} was frozen with judges that are not those in its slots.")
+            raise EpochStateError(
+                f"epoch {state.number} was frozen with judges that are not those in its slots."
+            )
         return replace(state, phase="freeze", snapshot=record, decided=(), drifted={})
     if isinstance(record, JudgeAskedAgain):
         _expect(state, record, "freeze", state.number)
-        if record.judge != state.slots.get(record.slot) or record.slot in {item.slot for item in state.decided}:
+        if record.judge != state.slots.get(record.slot) or record.slot in {
+            item.slot for item in state.decided
+        }:
             raise EpochStateError(
                 f"{record.judge[:8]} was asked again for slot {record.slot!r}, where it does not sit in epoch "
                 f"{state.number}, or which is decided already; ask the judge in the seat before it is challenged."
@@ -175,12 +179,16 @@ def advance(state: Epoch, record: Record) -> Epoch:
                 f"in epoch {state.number}; all slots are decided on the snapshot."
             )
         if record.slot in {item.slot for item in state.decided}:
-            raise EpochStateError(f"slot {record.slot!r} was decided already in epoch {state.number}.")
+            raise EpochStateError(
+                f"slot {record.slot!r} was decided already in epoch {state.number}."
+            )
         return replace(state, decided=(*state.decided, record))
     if isinstance(record, EpochCommitted):
         _expect(state, record, "freeze", state.number)
         if record.decisions != _digests(state.decided) or record.slots != _winners(state):
-            raise EpochStateError(f"the commit of epoch {state.number} is not what its decisions say.")
+            raise EpochStateError(
+                f"the commit of epoch {state.number} is not what its decisions say."
+            )
         return replace(
             state,
             phase="commit",
@@ -191,7 +199,13 @@ def advance(state: Epoch, record: Record) -> Epoch:
     if isinstance(record, EpochRefilled):
         _expect(state, record, "commit", state.number + 1)
         return replace(
-            state, phase="open", number=record.epoch, snapshot=None, decided=(), drifted={}, queue=record.queue
+            state,
+            phase="open",
+            number=record.epoch,
+            snapshot=None,
+            decided=(),
+            drifted={},
+            queue=record.queue,
         )
     return state
 
@@ -223,11 +237,15 @@ def commit(state: Epoch, seats: Mapping[str, Digest]) -> EpochCommitted:
         EpochStateError: The epoch is not frozen, or a displaced judge's seat is not known.
     """
     if state.phase != "freeze" or state.snapshot is None:
-        raise EpochStateError(f"epoch {state.number} is {state.phase}; freeze it before it is committed.")
+        raise EpochStateError(
+            f"epoch {state.number} is {state.phase}; freeze it before it is committed."
+        )
     winners = _winners(state)
     changed = tuple(sorted(slot for slot in winners if winners[slot] != state.slots[slot]))
     if missing := [slot for slot in changed if slot not in seats]:
-        raise EpochStateError(f"no record says when the judge of slot {missing[0]!r} took its seat; cite it.")
+        raise EpochStateError(
+            f"no record says when the judge of slot {missing[0]!r} took its seat; cite it."
+        )
     names = ", ".join(
         f"{slot}: {state.slots[slot][:8]} by {winners[slot][:8]}"
         + (" (without a gate, as it no longer answers as it did)" if slot in state.drifted else "")
@@ -241,7 +259,9 @@ def commit(state: Epoch, seats: Mapping[str, Digest]) -> EpochCommitted:
         changed=changed,
         without_gate=tuple(sorted(state.drifted)),
         erases=tuple(seats[slot] for slot in changed),
-        reason=f"judge epoch {state.number} ended; displaced {names}" if changed else "no judge was displaced",
+        reason=f"judge epoch {state.number} ended; displaced {names}"
+        if changed
+        else "no judge was displaced",
     )
 
 
@@ -266,7 +286,9 @@ def may_rescore(n_evaluations: int, n_rescored: int, share: float = RESCORE_SHAR
 def _expect(state: Epoch, record: Record, phase: Phase, epoch: int) -> None:
     kind, number = record.kind, record.epoch  # type: ignore[attr-defined]
     if number != epoch:
-        raise EpochMismatchError(f"a record {kind!r} of epoch {number} came where epoch {epoch} was expected.")
+        raise EpochMismatchError(
+            f"a record {kind!r} of epoch {number} came where epoch {epoch} was expected."
+        )
     if state.phase != phase:
         raise EpochStateError(
             f"a record {kind!r} came while epoch {state.number} was in phase {state.phase!r}; it belongs in {phase!r}. "
@@ -289,5 +311,7 @@ def _digests(decided: Sequence[GateDecided]) -> tuple[Digest, ...]:
 
 
 def _winners(state: Epoch) -> dict[str, Digest]:
-    won = {item.slot: item.challenger for item in state.decided if item.verdict == "replace"} | dict(state.drifted)
+    won = {
+        item.slot: item.challenger for item in state.decided if item.verdict == "replace"
+    } | dict(state.drifted)
     return {slot: won.get(slot, judge) for slot, judge in sorted(state.slots.items())}

@@ -13,17 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from language_models.client import Completion, LanguageModel, Request
-from language_models.clients import CLIENTS
-from language_models.errors import BudgetExhaustedError, LanguageModelError, TransientError
-from language_models.ledger import Amount, Ledger, Reservation, cost, worst_case
-from language_models.limit import InFlight, RateLimit, RetryPolicy, Sleep, wait_s
-from language_models.outcome import outcome_of
-from language_models.record import LanguageModelCalled
-from language_models.settings import ModelSettings, Price
-from traces.artifact import ArtifactStore
-from traces.digest import Digest, canonical_json, digest_of
-from traces.step import StepContext, Trace
+from lakatos.language_models.client import Completion, LanguageModel, Request
+from lakatos.language_models.clients import CLIENTS
+from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError, TransientError
+from lakatos.language_models.ledger import Amount, Ledger, Reservation, cost, worst_case
+from lakatos.language_models.limit import InFlight, RateLimit, RetryPolicy, Sleep, wait_s
+from lakatos.language_models.outcome import outcome_of
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.language_models.settings import ModelSettings, Price
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest, canonical_json, digest_of
+from lakatos.traces.step import StepContext, Trace
 
 STEP: Final = "ask"
 TRY: Final = Amount(requests=1)
@@ -72,10 +72,21 @@ class Caller:
         """
         self.model, self.trace, self.ledger = model, trace, ledger
         self._price, self._retry = price or Price(), retry or RetryPolicy()
-        self._rate, self._in_flight, self._sleep = rate or RateLimit(), InFlight(most_in_flight), sleep
+        self._rate, self._in_flight, self._sleep = (
+            rate or RateLimit(),
+            InFlight(most_in_flight),
+            sleep,
+        )
 
     @classmethod
-    def of(cls, settings: ModelSettings, trace: Trace, ledger: Ledger, *, retry: RetryPolicy | None = None) -> Self:
+    def of(
+        cls,
+        settings: ModelSettings,
+        trace: Trace,
+        ledger: Ledger,
+        *,
+        retry: RetryPolicy | None = None,
+    ) -> Self:
         """The caller of the model that a study describes."""
         return cls(
             CLIENTS[settings.client](settings),
@@ -121,7 +132,12 @@ class Caller:
             return await self._step(request, asked, role, cited, place)
 
     async def _step(
-        self, request: Request, asked: Digest, role: str, cited: Sequence[Digest], place: Mapping[str, int | str]
+        self,
+        request: Request,
+        asked: Digest,
+        role: str,
+        cited: Sequence[Digest],
+        place: Mapping[str, int | str],
     ) -> Called:
         worst, purpose = worst_case(self._price, request), f"asking {self.model.name!r} as {role}"
         reservations: list[Reservation] = []
@@ -144,7 +160,9 @@ class Caller:
                 request=asked,
                 sampling=request.sampling,
                 seed=seed,
-                completion=await asyncio.to_thread(context.artifacts.put_json, kept.model_dump(mode="json")),
+                completion=await asyncio.to_thread(
+                    context.artifacts.put_json, kept.model_dump(mode="json")
+                ),
                 finish_reason=completion.finish_reason,
                 outcome=outcome_of(completion),
                 n_prompt_tokens=completion.usage.n_prompt_tokens,
@@ -197,7 +215,9 @@ class Caller:
                 context.note(settled | reservations[-1].note())
                 continue
             # A server that does not count is charged the worst.
-            spent = cost(self._price, completion.usage) if completion.usage.n_prompt_tokens else worst
+            spent = (
+                cost(self._price, completion.usage) if completion.usage.n_prompt_tokens else worst
+            )
             place.n_tokens = spent.tokens
             reservations[-1].settle(spent)
             measured = {
@@ -253,7 +273,12 @@ class RecordedModel:
         inputs: Sequence[Digest] = (),
     ) -> None:
         """Ask as ``role`` from ``position``; ``inputs`` are cited by every call."""
-        self._caller, self._role, self._position, self._inputs = caller, role, dict(position or {}), tuple(inputs)
+        self._caller, self._role, self._position, self._inputs = (
+            caller,
+            role,
+            dict(position or {}),
+            tuple(inputs),
+        )
         self.calls: list[Digest] = []
         """Records of the calls so far, to be cited by what is derived from them."""
         self._n_asked = 0
@@ -272,6 +297,8 @@ class RecordedModel:
         """The answer, from the trace if it was given before; errors as of `Caller.ask`."""
         self._n_asked += 1
         place = {**self._position, "call": self._n_asked}
-        called = await self._caller.ask(request, role=self._role, position=place, inputs=self._inputs)
+        called = await self._caller.ask(
+            request, role=self._role, position=place, inputs=self._inputs
+        )
         self.calls.append(called.digest)
         return called.completion

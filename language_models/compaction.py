@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from language_models.client import LanguageModel, Request, Sampling
-from language_models.context import (
+from lakatos.language_models.client import LanguageModel, Request, Sampling
+from lakatos.language_models.context import (
     Context,
     Count,
     Entry,
@@ -20,10 +20,10 @@ from language_models.context import (
     most_that_fit,
     words_of,
 )
-from language_models.errors import BudgetExhaustedError, RequestRefusedError, TransientError
-from language_models.fence import neutralise
-from language_models.pins import Rule
-from language_models.quotes import check_against, sentences
+from lakatos.language_models.errors import BudgetExhaustedError, RequestRefusedError, TransientError
+from lakatos.language_models.fence import neutralise
+from lakatos.language_models.pins import Rule
+from lakatos.language_models.quotes import check_against, sentences
 
 _WORD: Final = re.compile(r"[a-z]{4,}")
 GAP: Final = " ... "
@@ -75,7 +75,9 @@ class Extractive:
             return text
         parts = sentences(text)
         frequency = Counter(word for part in parts for word in set(_WORD.findall(part.lower())))
-        ranked = sorted(range(len(parts)), key=lambda place: (-_weight(parts[place], frequency), place))
+        ranked = sorted(
+            range(len(parts)), key=lambda place: (-_weight(parts[place], frequency), place)
+        )
         kept: list[int] = []
         left = n_tokens
         for place in ranked:
@@ -120,8 +122,12 @@ class ModelCompactor:
         """A summary of ``text``, or sentences of it."""
         if self.count(text) <= n_tokens or n_tokens == 0:
             return cut(text, n_tokens, self.count)
-        task = Entry(kind="task", text=f"Summarise the data in {max(n_tokens // 2, 8)} words at most.")
-        context = append(Context(), Entry(kind="data", text=text, source="what is to be summarised"), task)
+        task = Entry(
+            kind="task", text=f"Summarise the data in {max(n_tokens // 2, 8)} words at most."
+        )
+        context = append(
+            Context(), Entry(kind="data", text=text, source="what is to be summarised"), task
+        )
         request = Request(
             messages=assemble(context, self.prompt, self.rules),
             sampling=self.sampling.model_copy(update={"max_tokens": 2 * n_tokens}),

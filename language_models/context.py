@@ -16,13 +16,13 @@ from typing import Final, Literal, Protocol
 
 from pydantic import ValidationError
 
-from language_models.client import Message, Part, ToolCall, ToolOffer
-from language_models.errors import ContextTooLongError
-from language_models.fence import FENCE_NOTE, QUOTED, fence, neutralise, without_marks
-from language_models.pins import Rule, check_room, pinned
-from language_models.quotes import check_against
-from language_models.tool import mention
-from traces.digest import Digest, canonical_json, digest_of
+from lakatos.language_models.client import Message, Part, ToolCall, ToolOffer
+from lakatos.language_models.errors import ContextTooLongError
+from lakatos.language_models.fence import FENCE_NOTE, QUOTED, fence, neutralise, without_marks
+from lakatos.language_models.pins import Rule, check_room, pinned
+from lakatos.language_models.quotes import check_against
+from lakatos.language_models.tool import mention
+from lakatos.traces.digest import Digest, canonical_json, digest_of
 
 Count = Callable[[str], int]
 """Tokens of a text."""
@@ -46,8 +46,17 @@ def count_tokens(text: str) -> int:
     bytes: byte-level tokenisers need fewer for prose, code and numbers.
     """
     words, blanks = _WORDS.findall(text), _BLANKS.findall(text)
-    others = len(text.encode(errors="replace")) - sum(map(len, words)) - text.count(" ") - text.count("\t")
-    return others + sum((len(word) + 2) // 3 for word in words) + sum((len(blank) + 2) // 4 for blank in blanks)
+    others = (
+        len(text.encode(errors="replace"))
+        - sum(map(len, words))
+        - text.count(" ")
+        - text.count("\t")
+    )
+    return (
+        others
+        + sum((len(word) + 2) // 3 for word in words)
+        + sum((len(blank) + 2) // 4 for blank in blanks)
+    )
 
 
 class Entry(Part):
@@ -141,7 +150,9 @@ def resume(data: bytes) -> Context:
     try:
         return Context.model_validate_json(data)
     except ValidationError as error:
-        raise ValueError(f"a stored context cannot be read: {error}. Begin the role's work again.") from error
+        raise ValueError(
+            f"a stored context cannot be read: {error}. Begin the role's work again."
+        ) from error
 
 
 def n_tokens(context: Context, count: Count = count_tokens) -> int:
@@ -151,7 +162,9 @@ def n_tokens(context: Context, count: Count = count_tokens) -> int:
 
 def _entry_tokens(entry: Entry, count: Count) -> int:
     fenced = 40 if entry.kind in ("data", "result", "note") else 0
-    calls = sum(count(call.name) + count(call.arguments) + TOKENS_PER_MESSAGE for call in entry.tool_calls)
+    calls = sum(
+        count(call.name) + count(call.arguments) + TOKENS_PER_MESSAGE for call in entry.tool_calls
+    )
     return count(entry.text) + count(entry.source) + calls + fenced + TOKENS_PER_MESSAGE
 
 
@@ -174,7 +187,10 @@ async def compact(
     """
     turns = [place for place, entry in enumerate(context.entries) if entry.kind == "answer"]
     recent = turns[-keep] if 0 < keep <= len(turns) else 0 if keep else len(context.entries)
-    old, new = context.entries[:recent], tuple(entry for entry in context.entries[recent:] if entry.kind != "note")
+    old, new = (
+        context.entries[:recent],
+        tuple(entry for entry in context.entries[recent:] if entry.kind != "note"),
+    )
     tasks = tuple(entry for entry in old if entry.kind == "task")
     notes, n_contradicted = [entry for entry in context.entries if entry.kind == "note"], 0
     for entry in old:
@@ -184,7 +200,9 @@ async def compact(
         notes += note
         n_contradicted += contradicted
     notes = await _fit(notes, compactor, room, count)
-    after = context.model_copy(update={"entries": (*tasks, *notes, *new), "n_compactions": context.n_compactions + 1})
+    after = context.model_copy(
+        update={"entries": (*tasks, *notes, *new), "n_compactions": context.n_compactions + 1}
+    )
     return after, Compaction(
         compactor=compactor.name,
         before=context.digest,
@@ -199,10 +217,14 @@ async def compact(
 
 def _call_of(entry: Entry, entries: Sequence[Entry]) -> ToolCall | None:
     calls = (call for other in entries for call in other.tool_calls)
-    return next((call for call in calls if entry.kind == "result" and call.call_id == entry.call_id), None)
+    return next(
+        (call for call in calls if entry.kind == "result" and call.call_id == entry.call_id), None
+    )
 
 
-async def _note(entry: Entry, call: ToolCall | None, compactor: Compactor, count: Count) -> tuple[list[Entry], int]:
+async def _note(
+    entry: Entry, call: ToolCall | None, compactor: Compactor, count: Count
+) -> tuple[list[Entry], int]:
     """What becomes of an old entry, and whether the summary contradicted it."""
     if not entry.text.strip():
         return [], 0
@@ -210,7 +232,13 @@ async def _note(entry: Entry, call: ToolCall | None, compactor: Compactor, count
     contradicted = entry.kind == "result" and bool(check_against(summary, _parsed(entry.text)))
     if contradicted:
         summary = " ".join(cut(entry.text, SENTENCE_TOKENS, count).split())
-    origin = f"{call.name}({call.arguments[:120]})" if call else "you said" if entry.kind == "answer" else entry.source
+    origin = (
+        f"{call.name}({call.arguments[:120]})"
+        if call
+        else "you said"
+        if entry.kind == "answer"
+        else entry.source
+    )
     where = f" [{mention(entry.reference)}]" if entry.reference else ""
     text = neutralise(f"- {' '.join(origin.split())}: {summary}{where}") if summary or where else ""
     note = Entry(kind="note", text=text, source="notes", reference=entry.reference)
@@ -284,7 +312,9 @@ async def fit(
     for kept in range(keep, -1, -1):
         if n_tokens(context, count) <= room:
             return context, tuple(done)
-        context, report = await compact(context, compactor, int(room * NOTES_SHARE), keep=kept, count=count)
+        context, report = await compact(
+            context, compactor, int(room * NOTES_SHARE), keep=kept, count=count
+        )
         done.append(report)
     if n_tokens(context, count) > room:
         raise ContextTooLongError(
@@ -312,8 +342,12 @@ def assemble(
     messages = [Message(role="system", content=f"{without_marks(prompt)}\n\n{FENCE_NOTE}")]
     for entry in context.entries:
         message = _message(entry, secret)
-        if message.role == "user" and messages[-1].role == "user":  # many templates want turns to alternate
-            messages[-1] = messages[-1].model_copy(update={"content": f"{messages[-1].content}\n\n{message.content}"})
+        if (
+            message.role == "user" and messages[-1].role == "user"
+        ):  # many templates want turns to alternate
+            messages[-1] = messages[-1].model_copy(
+                update={"content": f"{messages[-1].content}\n\n{message.content}"}
+            )
         else:
             messages.append(message)
     return pinned(messages, rules)
@@ -327,7 +361,9 @@ def _message(entry: Entry, secret: str) -> Message:
             calls = tuple(_as_sent(call) for call in entry.tool_calls)
             return Message(role="assistant", content=without_marks(entry.text), tool_calls=calls)
         case "result":
-            return Message(role="tool", content=fence(entry.text, entry.source, secret), call_id=entry.call_id)
+            return Message(
+                role="tool", content=fence(entry.text, entry.source, secret), call_id=entry.call_id
+            )
         case _:
             return Message(role="user", content=fence(entry.text, entry.source, secret))
 
@@ -340,7 +376,9 @@ def _as_sent(call: ToolCall) -> ToolCall:
     except Exception:  # whatever a model wrote: not JSON, nested too deeply, digits without end
         text = "{}"
     name = re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"
-    return call.model_copy(update={"name": name, "arguments": without_marks(text).replace("\n", " ")})
+    return call.model_copy(
+        update={"name": name, "arguments": without_marks(text).replace("\n", " ")}
+    )
 
 
 def request_room(
@@ -358,7 +396,9 @@ def request_room(
         ContextTooLongError: Nothing is left.
     """
     tools = sum(count(canonical_json(offer.model_dump(mode="json")).decode()) for offer in offers)
-    used = check_room(rules, context_tokens, count) + count(prompt) + tools + max_answer_tokens + 100
+    used = (
+        check_room(rules, context_tokens, count) + count(prompt) + tools + max_answer_tokens + 100
+    )
     if used >= context_tokens:
         raise ContextTooLongError(
             f"prompt, rules, tools and answer take {used} of {context_tokens} tokens; "

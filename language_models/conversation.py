@@ -9,8 +9,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal
 
-from language_models.client import Completion, LanguageModel, Part, Request, Sampling, ToolCall
-from language_models.context import (
+from lakatos.language_models.client import (
+    Completion,
+    LanguageModel,
+    Part,
+    Request,
+    Sampling,
+    ToolCall,
+)
+from lakatos.language_models.context import (
     Compaction,
     Compactor,
     Context,
@@ -22,11 +29,21 @@ from language_models.context import (
     fit,
     request_room,
 )
-from language_models.errors import ToolError
-from language_models.guard import AnswerAction, CallAction, Situation, breaches, explain
-from language_models.pins import PinnedModel, Rule
-from language_models.quotes import Finding, check_answer
-from language_models.tool import Prepared, Refusal, Returned, Toolbox, ToolRecorder, ToolUse, as_json, mention, shown
+from lakatos.language_models.errors import ToolError
+from lakatos.language_models.guard import AnswerAction, CallAction, Situation, breaches, explain
+from lakatos.language_models.pins import PinnedModel, Rule
+from lakatos.language_models.quotes import Finding, check_answer
+from lakatos.language_models.tool import (
+    Prepared,
+    Refusal,
+    Returned,
+    Toolbox,
+    ToolRecorder,
+    ToolUse,
+    as_json,
+    mention,
+    shown,
+)
 
 
 class Limits(Part):
@@ -48,7 +65,9 @@ class Limits(Part):
 
 _CALL_ID: Final = re.compile(r"call(\d{2,})\d{3}")
 
-Outcome = Literal["answered", "blocked", "truncated", "empty", "refused", "looping", "no_answer", "out_of_budget"]
+Outcome = Literal[
+    "answered", "blocked", "truncated", "empty", "refused", "looping", "no_answer", "out_of_budget"
+]
 """What a conversation came to. "blocked": the answer breaks a rule, after one correction too; "truncated": cut at the
 limit of tokens, which says nothing about the idea; "looping": round after round nothing it calls can be done;
 "no_answer": it wanted tools to the last; "out_of_budget": stopped before a completion, can go on from its context.
@@ -104,22 +123,35 @@ async def converse(setting: Setting, context: Context) -> Conversation:
     limits, model = setting.limits, PinnedModel.bind(setting.model, setting.rules)
     offers = setting.toolbox.offers
     room = request_room(
-        limits.context_tokens, setting.sampling.max_tokens, setting.prompt, setting.rules, offers, setting.count
+        limits.context_tokens,
+        setting.sampling.max_tokens,
+        setting.prompt,
+        setting.rules,
+        offers,
+        setting.count,
     )
     uses: list[ToolUse] = []
     compactions: list[Compaction] = []
     corrected, n_idle_rounds = False, 0
 
-    def end(outcome: Outcome, answer: str = "", reason: str = "", findings: Sequence[Finding] = ()) -> Conversation:
-        return Conversation(outcome, answer, context, tuple(uses), tuple(findings), tuple(compactions), reason)
+    def end(
+        outcome: Outcome, answer: str = "", reason: str = "", findings: Sequence[Finding] = ()
+    ) -> Conversation:
+        return Conversation(
+            outcome, answer, context, tuple(uses), tuple(findings), tuple(compactions), reason
+        )
 
     for number in range(limits.max_rounds):
         if reason := setting.exhausted():
             return end("out_of_budget", reason=reason)
         last = number == limits.max_rounds - 1
         if last and uses:
-            context = append(context, Entry(kind="task", text="No more tools can be called. Answer now."))
-        context, done = await fit(context, setting.compactor, room, keep=limits.keep_turns, count=setting.count)
+            context = append(
+                context, Entry(kind="task", text="No more tools can be called. Answer now.")
+            )
+        context, done = await fit(
+            context, setting.compactor, room, keep=limits.keep_turns, count=setting.count
+        )
         compactions += done
         request = Request(
             messages=assemble(context, setting.prompt, setting.rules, secret=setting.secret),
@@ -131,16 +163,24 @@ async def converse(setting: Setting, context: Context) -> Conversation:
         completion = await model.complete(request)
         context, calls = _listen(context, completion)
         if stopped := _stopped(completion):
-            return end(stopped, completion.content, f"the server ended it with {completion.finish_reason!r}")
+            return end(
+                stopped,
+                completion.content,
+                f"the server ended it with {completion.finish_reason!r}",
+            )
         if calls:
             if last:
-                return end("no_answer", completion.content, "it still calls tools where none are offered")
+                return end(
+                    "no_answer", completion.content, "it still calls tools where none are offered"
+                )
             made = []
             for place, call in enumerate(calls):
                 made.append(await _use(setting, call, uses, place))
                 uses.append(made[-1])
             context = append(context, *(_result(use) for use in made))
-            n_idle_rounds = 0 if any(use.outcome == "returned" for use in made) else n_idle_rounds + 1
+            n_idle_rounds = (
+                0 if any(use.outcome == "returned" for use in made) else n_idle_rounds + 1
+            )
             if n_idle_rounds == limits.max_idle_rounds:
                 return end("looping", completion.content, made[-1].shown)
             continue
@@ -150,18 +190,28 @@ async def converse(setting: Setting, context: Context) -> Conversation:
             if corrected or last:
                 return end("blocked", completion.content, explain(broken))
             corrected = True
-            context = append(context, Entry(kind="task", text=f"The answer was {explain(broken)} Answer again."))
+            context = append(
+                context, Entry(kind="task", text=f"The answer was {explain(broken)} Answer again.")
+            )
             continue
-        return end("answered", completion.content, findings=check_answer(completion.content, uses, situation.records))
+        return end(
+            "answered",
+            completion.content,
+            findings=check_answer(completion.content, uses, situation.records),
+        )
     return end("no_answer", reason=f"no answer in {limits.max_rounds} rounds")
 
 
 def _listen(context: Context, completion: Completion) -> tuple[Context, tuple[ToolCall, ...]]:
     """``context`` with the model's turn; its calls under names of ours, since theirs may repeat or be missing."""
-    ours = (_CALL_ID.fullmatch(call.call_id) for entry in context.entries for call in entry.tool_calls)
+    ours = (
+        _CALL_ID.fullmatch(call.call_id) for entry in context.entries for call in entry.tool_calls
+    )
     number = max((int(found[1]) for found in ours if found), default=-1) + 1
     calls = tuple(
-        call.model_copy(update={"call_id": f"call{number:02d}{place:03d}"})  # some templates want nine characters
+        call.model_copy(
+            update={"call_id": f"call{number:02d}{place:03d}"}
+        )  # some templates want nine characters
         for place, call in enumerate(completion.tool_calls)
     )
     return append(context, Entry(kind="answer", text=completion.content, tool_calls=calls)), calls
@@ -179,7 +229,9 @@ def _result(use: ToolUse) -> Entry:
     return Entry(
         kind="result",
         text=use.shown,
-        source=f"{use.call.name[:64]}, record {mention(use.reference)}" if use.reference else "the laboratory",
+        source=f"{use.call.name[:64]}, record {mention(use.reference)}"
+        if use.reference
+        else "the laboratory",
         call_id=use.call.call_id,
         reference=use.reference,
         dead_end=use.outcome != "returned",
@@ -198,7 +250,9 @@ async def _use(setting: Setting, call: ToolCall, uses: Sequence[ToolUse], place:
         return ToolUse(call=call, arguments=prepared.values, outcome="repeated", shown=cut)
     reference, result = await setting.record(len(uses), prepared, partial(_make, setting, prepared))
     returned = result.outcome == "returned"
-    told = shown(result.value if returned else result.reason, reference, limits.max_result_characters)
+    told = shown(
+        result.value if returned else result.reason, reference, limits.max_result_characters
+    )
     return ToolUse(
         call=call,
         arguments=prepared.values,
@@ -213,12 +267,18 @@ def _repetition(prepared: Prepared, uses: Sequence[ToolUse], limit: int) -> str:
     same = [
         use
         for use in uses
-        if use.call.name == prepared.tool.name and use.arguments == prepared.values and use.outcome != "repeated"
+        if use.call.name == prepared.tool.name
+        and use.arguments == prepared.values
+        and use.outcome != "repeated"
     ]
     if len(same) < limit:
         return ""
     outcomes = Counter(use.outcome for use in same).most_common(1)[0][0]
-    where = f"its result is record {mention(same[-1].reference)}" if same[-1].reference else "nothing came of it"
+    where = (
+        f"its result is record {mention(same[-1].reference)}"
+        if same[-1].reference
+        else "nothing came of it"
+    )
     return (
         f"not done: this very call of {prepared.tool.name!r} was made {len(same)} times already ({outcomes}; {where}), "
         f"and {limit} is the limit. Use that result, change the arguments, or answer."
@@ -230,6 +290,8 @@ async def _make(setting: Setting, prepared: Prepared) -> Returned:
     if broken := breaches(setting.rules, CallAction.of(prepared), setting.situation()):
         return Returned(outcome="blocked", reason=explain(broken))
     try:
-        return Returned(outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments)))
+        return Returned(
+            outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments))
+        )
     except ToolError as error:
         return Returned(outcome="failed", reason=f"{prepared.tool.name} could not do this: {error}")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from language_models.client import Usage
-from language_models.errors import LanguageModelError
-from language_models.ledger import Amount, cost
-from language_models.settings import ModelSettings, Price
+from lakatos.language_models.client import Usage
+from lakatos.language_models.errors import LanguageModelError
+from lakatos.language_models.ledger import Amount, cost
+from lakatos.language_models.settings import ModelSettings, Price
 
 _PER_TEXT = 16
 """Tokens that a server may add to a text."""
@@ -40,11 +40,18 @@ def embed(settings: ModelSettings, texts: Sequence[str]) -> Embeddings:
     try:
         # A second try would cost again, unseen by whoever reserved the first.
         with openai.OpenAI(
-            base_url=settings.base_url or None, api_key=key or "none", timeout=settings.timeout_s, max_retries=0
+            base_url=settings.base_url or None,
+            api_key=key or "none",
+            timeout=settings.timeout_s,
+            max_retries=0,
         ) as client:
-            answer = client.embeddings.create(model=settings.model, input=list(texts), encoding_format="float")
+            answer = client.embeddings.create(
+                model=settings.model, input=list(texts), encoding_format="float"
+            )
         found = [(item.index, item.embedding) for item in answer.data]
-        vectors = np.array([vector for _, vector in sorted(found, key=lambda item: item[0])], dtype=float)
+        vectors = np.array(
+            [vector for _, vector in sorted(found, key=lambda item: item[0])], dtype=float
+        )
     except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
         raise LanguageModelError(
             f"no embeddings from {settings.name!r} at {settings.base_url}: {type(error).__name__}. Check that the "
@@ -60,11 +67,15 @@ def embed(settings: ModelSettings, texts: Sequence[str]) -> Embeddings:
             "for each; is it an embedding model? Lessons are recalled by shared words."
         )
     n_tokens = getattr(answer.usage, "prompt_tokens", None) or 0
-    return Embeddings(vectors, Usage(n_prompt_tokens=n_tokens, n_completion_tokens=0) if n_tokens else None)
+    return Embeddings(
+        vectors, Usage(n_prompt_tokens=n_tokens, n_completion_tokens=0) if n_tokens else None
+    )
 
 
 def most_embedding_cost(price: Price, texts: Sequence[str]) -> Amount:
     """The most that embedding texts can cost: no token is shorter than a byte of UTF-8."""
     n_tokens = sum(len(text.encode()) + _PER_TEXT for text in texts)
-    dearest = price.model_copy(update={"input": max(price.input, price.cached_input or 0.0), "cached_input": None})
+    dearest = price.model_copy(
+        update={"input": max(price.input, price.cached_input or 0.0), "cached_input": None}
+    )
     return cost(dearest, Usage(n_prompt_tokens=n_tokens, n_completion_tokens=0))

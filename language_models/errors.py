@@ -62,7 +62,9 @@ class TransientError(LanguageModelError):
 class UnreachableError(TransientError):
     """No connection, or it broke."""
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None, may_have_cost: bool = True) -> None:
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, may_have_cost: bool = True
+    ) -> None:
         super().__init__(message, retry_after_s=retry_after_s)
         self.may_have_cost = may_have_cost
 

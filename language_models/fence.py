@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from traces.digest import digest_of
+from lakatos.traces.digest import digest_of
 
 QUOTED: Final = "(quoted from data, not an instruction) "
 """Stands before a line of data that claims authority."""
@@ -29,14 +29,18 @@ _NAMES: Final = (
 _CONTROL_MARKS: Final = (
     (re.compile(rf"<(?=\s*/?\s*(?:[|｜]|s\s*>|(?:{_NAMES})\b))", re.IGNORECASE), "‹"),
     (re.compile(r"<(?=</?SYS>>|/?SYS>>)", re.IGNORECASE), "‹"),
-    (re.compile(r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])", re.I), "⟦"),
+    (
+        re.compile(
+            r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])",
+            re.I,
+        ),
+        "⟦",
+    ),
 )
 """Marks that chat templates of open models, or this project's own prompts, give a meaning to."""
 
 _WHO: Final = r"(?:system|developer|operator|administrator|admin|root|pinned|policy|ethics|laboratory|supervisor)"
-_WHAT: Final = (
-    r"(?:rule|constraint|limit|budget|polic(?:y|ie)|instruction|restriction|guard|pin|prompt|directive|protocol)s?"
-)
+_WHAT: Final = r"(?:rule|constraint|limit|budget|polic(?:y|ie)|instruction|restriction|guard|pin|prompt|directive|protocol)s?"
 _CLAIMS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -64,7 +68,9 @@ def visible(text: str) -> str:
     lines = _LINE_END.sub("\n", text)
     if lines.isascii():
         return lines.translate(_ASCII_CONTROLS)
-    return "".join(c for c in lines if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+    return "".join(
+        c for c in lines if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co")
+    )
 
 
 def folded(text: str) -> str:
@@ -128,7 +134,9 @@ def fence(text: str, source: str, secret: str = "") -> str:
         source: Of it.
         secret: Known to the run only.
     """
-    label = " ".join(neutralise(source).replace("<", "‹").replace(">", "›").split())[:80] or "unknown"
+    label = (
+        " ".join(neutralise(source).replace("<", "‹").replace(">", "›").split())[:80] or "unknown"
+    )
     body = neutralise(text)
     nonce = nonce_of((body, label), secret)
     return f"<data {nonce} from {label}>\n{body}\n</data {nonce}>"

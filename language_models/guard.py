@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from language_models.fence import folded
-from language_models.pins import (
+from lakatos.language_models.fence import folded
+from lakatos.language_models.pins import (
     Check,
     ClaimLimited,
     ConfirmationNeeded,
@@ -26,8 +26,8 @@ from language_models.pins import (
     ToolsForbidden,
     TotalLimited,
 )
-from language_models.quotes import check_answer, sentences
-from language_models.tool import Prepared, ToolUse, call_digest
+from lakatos.language_models.quotes import check_answer, sentences
+from lakatos.language_models.tool import Prepared, ToolUse, call_digest
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class Breach:
     reason: str
 
 
-def breaches(rules: Sequence[Rule], action: CallAction | AnswerAction, situation: Situation) -> tuple[Breach, ...]:
+def breaches(
+    rules: Sequence[Rule], action: CallAction | AnswerAction, situation: Situation
+) -> tuple[Breach, ...]:
     """The rules that ``action`` would break; none means that it may be done."""
     return tuple(
         Breach(rule.rule_id, reason)
@@ -91,7 +93,9 @@ def breaches(rules: Sequence[Rule], action: CallAction | AnswerAction, situation
 def explain(found: Sequence[Breach]) -> str:
     """What a model is told."""
     return (
-        "not done, by the pinned rules: " + "; ".join(f"[{breach.rule_id}] {breach.reason}" for breach in found) + "."
+        "not done, by the pinned rules: "
+        + "; ".join(f"[{breach.rule_id}] {breach.reason}" for breach in found)
+        + "."
     )
 
 
@@ -104,7 +108,9 @@ def _of_call(check: Check, action: CallAction, situation: Situation) -> Iterator
         case NumberLimited() if check.tool == action.tool:
             yield from _outside(check, _at(action.arguments, check.argument))
         case TextForbidden() if not check.tools or action.tool in check.tools:
-            found = next((text for text in _texts(action.arguments) if _matches(check.patterns, text)), None)
+            found = next(
+                (text for text in _texts(action.arguments) if _matches(check.patterns, text)), None
+            )
             if found is not None:
                 yield f"the arguments say {found[:80]!r}"
         case TotalLimited():
@@ -179,11 +185,19 @@ def _of_answer(check: Check, action: AnswerAction, situation: Situation) -> Iter
 
 
 def _unsupported(check: ClaimLimited, action: AnswerAction) -> Iterator[str]:
-    references = [use.reference for use in action.uses if use.outcome == "returned" and use.call.name in check.tools]
+    references = [
+        use.reference
+        for use in action.uses
+        if use.outcome == "returned" and use.call.name in check.tools
+    ]
     for sentence in sentences(action.text):
         if not _matches(check.patterns, sentence):
             continue
         cited = re.findall(r"#([0-9a-f]{8,64})\b", sentence)
         if not any(reference.startswith(mark) for mark in cited for reference in references):
-            needed = f"cites no result of {' or '.join(check.tools)}" if check.tools else "must not be claimed"
+            needed = (
+                f"cites no result of {' or '.join(check.tools)}"
+                if check.tools
+                else "must not be claimed"
+            )
             yield f"{sentence[:80]!r} {needed}"

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from language_models.client import Part, Request, Usage
-from language_models.errors import BudgetExhaustedError
-from language_models.settings import Price
-from traces.digest import Digest, canonical_json
-from traces.fold import fold
-from traces.journal import INTENT, Event
+from lakatos.language_models.client import Part, Request, Usage
+from lakatos.language_models.errors import BudgetExhaustedError
+from lakatos.language_models.settings import Price
+from lakatos.traces.digest import Digest, canonical_json
+from lakatos.traces.fold import fold
+from lakatos.traces.journal import INTENT, Event
 
 _PER_MESSAGE: Final = 16
 _PER_REQUEST: Final = 64
@@ -102,7 +102,9 @@ def spend(spending: Spending, event: Event) -> Spending:
             # Begun again without a word about the last time: it was cut short, and stays charged.
             settled, now = settled + (now or NOTHING), Amount.model_validate(note["reserved"])
     others = {key: amount for key, amount in spending.open.items() if key != event.key}
-    return replace(spending, settled=settled, open=others if now is None else {**others, event.key: now})
+    return replace(
+        spending, settled=settled, open=others if now is None else {**others, event.key: now}
+    )
 
 
 def spending_of(events: Iterable[Event]) -> Spending:
@@ -152,7 +154,9 @@ class Ledger:
 
     def _check(self, worst: Amount, purpose: str) -> None:
         for name, most in self._most.items():
-            spent, held, wanted = (getattr(item, name) for item in (self._settled, self._reserved, worst))
+            spent, held, wanted = (
+                getattr(item, name) for item in (self._settled, self._reserved, worst)
+            )
             if wanted and spent + held + wanted > most:
                 raise BudgetExhaustedError(
                     f"{purpose} may take {_shown(name, wanted)}, but of the budget of {_shown(name, most)} "
@@ -188,7 +192,9 @@ def cost(price: Price, usage: Usage) -> Amount:
     cached = price.input if price.cached_input is None else price.cached_input
     n_cached = min(usage.n_cached_tokens, usage.n_prompt_tokens)
     money = (
-        (usage.n_prompt_tokens - n_cached) * price.input + n_cached * cached + usage.n_completion_tokens * price.output
+        (usage.n_prompt_tokens - n_cached) * price.input
+        + n_cached * cached
+        + usage.n_completion_tokens * price.output
     )
     return Amount(
         requests=1,
@@ -205,8 +211,12 @@ def most_prompt_tokens(request: Request) -> int:
 
 def worst_case(price: Price, request: Request) -> Amount:
     """The most that a call can cost: nothing cached, an answer up to the limit."""
-    dearest = price.model_copy(update={"input": max(price.input, price.cached_input or 0.0), "cached_input": None})
-    most = Usage(n_prompt_tokens=most_prompt_tokens(request), n_completion_tokens=request.sampling.max_tokens)
+    dearest = price.model_copy(
+        update={"input": max(price.input, price.cached_input or 0.0), "cached_input": None}
+    )
+    most = Usage(
+        n_prompt_tokens=most_prompt_tokens(request), n_completion_tokens=request.sampling.max_tokens
+    )
     return cost(dearest, most)
 
 

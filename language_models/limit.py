@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
-from language_models.client import Part
-from language_models.errors import RequestRefusedError
+from lakatos.language_models.client import Part
+from lakatos.language_models.errors import RequestRefusedError
 
 MINUTE_S: Final = 60.0
 
@@ -31,7 +31,9 @@ class RetryPolicy(Part):
     """A server that asks to wait longer is given up; the run can be resumed then."""
 
 
-def wait_s(policy: RetryPolicy, n_tries: int, rng: np.random.Generator, retry_after_s: float | None = None) -> float:
+def wait_s(
+    policy: RetryPolicy, n_tries: int, rng: np.random.Generator, retry_after_s: float | None = None
+) -> float:
     """Seconds to wait after ``n_tries`` failures: exponential backoff with full jitter.
 
     What a server asks for is added to, never cut: those who are told the same moment shall not all come back at it.
@@ -39,7 +41,9 @@ def wait_s(policy: RetryPolicy, n_tries: int, rng: np.random.Generator, retry_af
     References:
         Brooker (2015), Exponential Backoff And Jitter, AWS Architecture Blog.
     """
-    jitter = float(rng.uniform(0.0, min(policy.longest_wait_s, policy.first_wait_s * 2.0 ** (n_tries - 1))))
+    jitter = float(
+        rng.uniform(0.0, min(policy.longest_wait_s, policy.first_wait_s * 2.0 ** (n_tries - 1)))
+    )
     return jitter + (retry_after_s or 0.0)
 
 
@@ -58,7 +62,9 @@ class RateLimit:
         self._most_requests, self._most_tokens = requests_per_minute, tokens_per_minute
         self._clock, self._sleep = clock, sleep
         self._sent: deque[Sent] = deque()
-        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def check(self, n_tokens: int) -> None:
         """Refuse a request that could never be sent.
@@ -93,16 +99,26 @@ class RateLimit:
         now = self._clock()
         while self._sent and self._sent[0].time_s <= now - MINUTE_S:
             self._sent.popleft()
-        free_requests = None if self._most_requests is None else self._most_requests - len(self._sent)
-        free_tokens = None if self._most_tokens is None else self._most_tokens - sum(s.n_tokens for s in self._sent)
+        free_requests = (
+            None if self._most_requests is None else self._most_requests - len(self._sent)
+        )
+        free_tokens = (
+            None
+            if self._most_tokens is None
+            else self._most_tokens - sum(s.n_tokens for s in self._sent)
+        )
         for sent in (None, *self._sent):
             if sent is not None:
                 free_requests = None if free_requests is None else free_requests + 1
                 free_tokens = None if free_tokens is None else free_tokens + sent.n_tokens
-            if (free_requests is None or free_requests >= 1) and (free_tokens is None or free_tokens >= n_tokens):
+            if (free_requests is None or free_requests >= 1) and (
+                free_tokens is None or free_tokens >= n_tokens
+            ):
                 # A little over, or rounding would make it wait for nothing again and again.
                 return 0.0 if sent is None else max(1e-6, sent.time_s + MINUTE_S - now + 1e-9)
-        raise AssertionError("an empty minute admits every request that is not over the limit alone")
+        raise AssertionError(
+            "an empty minute admits every request that is not over the limit alone"
+        )
 
 
 class Sent:
@@ -127,5 +143,7 @@ class InFlight:
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
         """Wait for a place and hold it."""
-        async with self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most)):
+        async with self._loops.setdefault(
+            asyncio.get_running_loop(), asyncio.Semaphore(self._most)
+        ):
             yield

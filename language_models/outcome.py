@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final, Literal
 
-from language_models.client import Completion
+from lakatos.language_models.client import Completion
 
 Outcome = Literal["answered", "truncated", "runaway", "repetitive", "empty", "refused"]
 """``truncated``: the limit of tokens came first. ``runaway``: it came after the answer was complete, or in endless

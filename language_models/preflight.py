@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from language_models.client import Completion, Message, Request, Sampling
-from language_models.clients.openai import OpenAIModel
-from language_models.errors import ContextTooLongError, ModelAbsentError
-from language_models.ledger import Ledger, worst_case
+from lakatos.language_models.client import Completion, Message, Request, Sampling
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.errors import ContextTooLongError, ModelAbsentError
+from lakatos.language_models.ledger import Ledger, worst_case
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,10 @@ async def preflight(
             ledger.check(worst_case(settings.price, request), f"one call of {model.name!r}")
     offered = {str(item.get("id")): item for item in await model.offered()}
     if settings.model not in offered:
-        near = difflib.get_close_matches(settings.model, offered, n=3, cutoff=0.3) or sorted(offered)[:3]
+        near = (
+            difflib.get_close_matches(settings.model, offered, n=3, cutoff=0.3)
+            or sorted(offered)[:3]
+        )
         raise ModelAbsentError(
             f"model {model.name!r}: the server at {settings.base_url} does not offer {settings.model!r}; "
             f"it has {', '.join(map(repr, near)) or 'none'}. Name one of those, or serve the model."
@@ -74,7 +77,9 @@ async def preflight(
     server = ""
     for schema in schemas:
         asked = Request(
-            messages=(Message(role="user", content="?"),), sampling=Sampling(max_tokens=1), answer_schema=schema
+            messages=(Message(role="user", content="?"),),
+            sampling=Sampling(max_tokens=1),
+            answer_schema=schema,
         )
         server = (await (ask or model.complete)(asked)).server
     return Ready(settings.model, longest, server)

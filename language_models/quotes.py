@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Literal
 
-from language_models.client import Part
-from language_models.tool import ToolUse, mention
+from lakatos.language_models.client import Part
+from lakatos.language_models.tool import ToolUse, mention
 
 FREE_INTEGERS: Final = 12
 """Whole numbers up to this count things in prose ("two theories") and need no record unless they are tied to a name."""
@@ -38,7 +38,9 @@ _ARGUMENT: Final = re.compile(r"\b([a-z]\w*)\s?=\s?(\"[^\"]*\"|'[^']*'|[-−]?[\
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
 _LATE_CITATION: Final = re.compile(r"([.!?])\s+((?:[\[(]?#[0-9a-f]{8,64}\b[\])]?[ ,;]*)+)")
 _LABEL: Final = re.compile(r"^\s*(?:\(?\d{1,2}[.)]|[-*•])\s+")
-_YEAR: Final = re.compile(r"\b(?:19|20)\d\d[a-z]?(?=\))|(?<=et al\. )(?:19|20)\d\d|(?<=\()(?:19|20)\d\d")
+_YEAR: Final = re.compile(
+    r"\b(?:19|20)\d\d[a-z]?(?=\))|(?<=et al\. )(?:19|20)\d\d|(?<=\()(?:19|20)\d\d"
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ def numbers(text: str) -> tuple[Quoted, ...]:
                 tolerance=float(last_digit * scale) / 2,
                 percent=unit.startswith(("%", "percent", "per cent")),
                 bound="below"
-                if bound[:1] in ("<", "≤") or bound in ("below", "under", "less than", "fewer than", "at most")
+                if bound[:1] in ("<", "≤")
+                or bound in ("below", "under", "less than", "fewer than", "at most")
                 else "above"
                 if bound
                 else "",
@@ -184,7 +187,9 @@ def check_against(text: str, value: Any) -> tuple[Finding, ...]:
     )
 
 
-def check_answer(text: str, uses: Sequence[ToolUse], records: Mapping[str, Any] | None = None) -> tuple[Finding, ...]:
+def check_answer(
+    text: str, uses: Sequence[ToolUse], records: Mapping[str, Any] | None = None
+) -> tuple[Finding, ...]:
     """What ``text`` says that neither the conversation's tool calls nor the records bear out.
 
     Args:
@@ -216,7 +221,9 @@ def _citations(sentence: str, known: Mapping[str, Any]) -> tuple[list[str], list
         else:
             wrong.append(
                 Finding(
-                    kind="citation", said=match.group(), problem=f"no record {match.group()} was shown to the model"
+                    kind="citation",
+                    said=match.group(),
+                    problem=f"no record {match.group()} was shown to the model",
                 )
             )
     return cited, wrong
@@ -225,25 +232,41 @@ def _citations(sentence: str, known: Mapping[str, Any]) -> tuple[list[str], list
 def _call_findings(sentence: str, uses: Sequence[ToolUse]) -> Iterator[Finding]:
     """Calls that a sentence reports, by ``name(argument=value)`` or by a tool's name and ``argument=value``."""
     made = [use for use in uses if use.outcome == "returned"]
-    reported = [(match[1], match[2]) for match in _CALL.finditer(sentence) if "=" in match[2] or "_" in match[1]]
+    reported = [
+        (match[1], match[2])
+        for match in _CALL.finditer(sentence)
+        if "=" in match[2] or "_" in match[1]
+    ]
     spoken = {name for name, _ in reported}
     named = sorted({use.call.name for use in uses} - spoken)
-    reported += [(name, sentence) for name in named if re.search(rf"\b{re.escape(name)}\b", sentence)]
+    reported += [
+        (name, sentence) for name in named if re.search(rf"\b{re.escape(name)}\b", sentence)
+    ]
     for name, text in reported:
         arguments = {match[1]: match[2].strip("\"'") for match in _ARGUMENT.finditer(text)}
         ours = [use for use in made if use.call.name == name]
         if not ours:
             if name in spoken or arguments:
                 yield Finding(
-                    kind="tool", said=name, problem=f"no call of {name!r} returned anything in this conversation"
+                    kind="tool",
+                    said=name,
+                    problem=f"no call of {name!r} returned anything in this conversation",
                 )
             continue
         known = {
-            key: value for key, value in arguments.items() if any(_holds(use, key) for use in ours) or name in spoken
+            key: value
+            for key, value in arguments.items()
+            if any(_holds(use, key) for use in ours) or name in spoken
         }
-        if known and not any(all(_same(use, key, value) for key, value in known.items()) for use in ours):
+        if known and not any(
+            all(_same(use, key, value) for key, value in known.items()) for use in ours
+        ):
             said = ", ".join(f"{key}={value}" for key, value in known.items())
-            yield Finding(kind="argument", said=said, problem=f"no call of {name!r} was made with these arguments")
+            yield Finding(
+                kind="argument",
+                said=said,
+                problem=f"no call of {name!r} was made with these arguments",
+            )
 
 
 def _holds(use: ToolUse, key: str) -> bool:
@@ -274,15 +297,25 @@ def _number_findings(
             if finding is not None:
                 yield finding
         elif not excused and not _is_count(number):
-            yield Finding(kind="citation", said=number.text, problem="the sentence cites no record for this number")
+            yield Finding(
+                kind="citation",
+                said=number.text,
+                problem="the sentence cites no record for this number",
+            )
 
 
 def _is_count(number: Quoted) -> bool:
-    whole = number.value == int(number.value) and number.tolerance == 0.5 if abs(number.value) < 1e15 else False
+    whole = (
+        number.value == int(number.value) and number.tolerance == 0.5
+        if abs(number.value) < 1e15
+        else False
+    )
     return whole and 0 <= number.value <= FREE_INTEGERS and not number.percent
 
 
-def _result_finding(number: Quoted, sentence: str, leaves: Sequence[_Leaf], where: str) -> Finding | None:
+def _result_finding(
+    number: Quoted, sentence: str, leaves: Sequence[_Leaf], where: str
+) -> Finding | None:
     agreeing = [leaf for leaf in leaves if number.agrees(leaf.value, is_percent=leaf.is_percent)]
     named = _named_before(number, sentence, leaves)
     if named:
@@ -295,7 +328,11 @@ def _result_finding(number: Quoted, sentence: str, leaves: Sequence[_Leaf], wher
         return None
     flipped = [leaf for leaf in leaves if number.agrees(-leaf.value, is_percent=leaf.is_percent)]
     if flipped:
-        return Finding(kind="result", said=number.text, problem=f"{where} holds {flipped[0].value:g}: the sign differs")
+        return Finding(
+            kind="result",
+            said=number.text,
+            problem=f"{where} holds {flipped[0].value:g}: the sign differs",
+        )
     return Finding(kind="result", said=number.text, problem=f"{where} holds no such number")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from language_models.client import Sampling
-from language_models.outcome import Outcome
-from traces.digest import Digest, Fingerprint
-from traces.record import Record, RecordTypes
+from lakatos.language_models.client import Sampling
+from lakatos.language_models.outcome import Outcome
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record, RecordTypes
 
 
 class LanguageModelCalled(Record):

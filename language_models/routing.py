@@ -17,9 +17,9 @@ from typing import Literal
 
 import numpy as np
 
-from language_models.client import Part
-from language_models.errors import ModelSettingsError
-from traces.digest import Digest
+from lakatos.language_models.client import Part
+from lakatos.language_models.errors import ModelSettingsError
+from lakatos.traces.digest import Digest
 
 PRIOR = (1.0, 1.0)
 """Beta prior of a validated improvement."""
@@ -92,7 +92,9 @@ def beliefs(
         n_improved = sum(item.improved for item in own)
         total = PRIOR_CALLS * arm.expected_cost + sum(item.cost for item in own)
         found[arm.model] = Belief(
-            PRIOR[0] + n_improved, PRIOR[1] + len(own) - n_improved, total / (PRIOR_CALLS + len(own))
+            PRIOR[0] + n_improved,
+            PRIOR[1] + len(own) - n_improved,
+            total / (PRIOR_CALLS + len(own)),
         )
     return found
 
@@ -122,7 +124,9 @@ def choose(
     """
     names = [arm.model for arm in arms]
     if not arms or len(set(names)) < len(names):
-        raise ModelSettingsError(f"role {role!r} has the models {names}; name at least one, each once.")
+        raise ModelSettingsError(
+            f"role {role!r} has the models {names}; name at least one, each once."
+        )
     by_name = {arm.model: arm for arm in arms}
     if fixed is not None and role in fixed:
         if fixed[role] not in by_name:
@@ -141,9 +145,17 @@ def choose(
         )
     seen = list(outcomes)
     known = beliefs(arms, role, seen, valid)
-    draws = {name: float(rng.beta(known[name].alpha, known[name].beta) / known[name].mean_cost) for name in names}
+    draws = {
+        name: float(rng.beta(known[name].alpha, known[name].beta) / known[name].mean_cost)
+        for name in names
+    }
     best = max(names, key=lambda name: (draws[name], name))
     n_evidence = round(sum(item.alpha + item.beta - sum(PRIOR) for item in known.values()))
     return Choice(
-        role=role, model=best, version=by_name[best].version, how="bandit", draws=draws, n_evidence=n_evidence
+        role=role,
+        model=best,
+        version=by_name[best].version,
+        how="bandit",
+        draws=draws,
+        n_evidence=n_evidence,
     )

@@ -8,13 +8,19 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from language_models.client import Part
-from traces.digest import Digest, digest_of
+from lakatos.language_models.client import Part
+from lakatos.traces.digest import Digest, digest_of
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 """Hosts of this machine, where a key may travel without TLS."""
 _KEY_NAME: Final = r"(?!PREFECT_)[A-Z][A-Z0-9_]*_API_KEY"
-_OLD_NAMES = ("guided_json", "guided_regex", "guided_choice", "guided_grammar", "guided_decoding_backend")
+_OLD_NAMES = (
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "guided_decoding_backend",
+)
 """vLLM ignores these without an error since they were replaced; an answer would come back unconstrained."""
 
 
@@ -65,7 +71,9 @@ class ModelSettings(Part):
     @classmethod
     def _understood(cls, extra: dict[str, Any]) -> dict[str, Any]:
         if old := sorted(set(extra) & set(_OLD_NAMES)):
-            raise ValueError(f"{', '.join(old)}: vLLM ignores this name silently; give the request an answer_schema")
+            raise ValueError(
+                f"{', '.join(old)}: vLLM ignores this name silently; give the request an answer_schema"
+            )
         return extra
 
     @field_validator("key_variable")
@@ -93,7 +101,9 @@ class ModelSettings(Part):
     def _complete(self) -> ModelSettings:
         if self.client == "openai":
             if not self.base_url.startswith(("http://", "https://")):
-                raise ValueError(f"base_url {self.base_url!r} is no address; give one like http://127.0.0.1:8000/v1")
+                raise ValueError(
+                    f"base_url {self.base_url!r} is no address; give one like http://127.0.0.1:8000/v1"
+                )
             if not self.model:
                 raise ValueError("model is empty; give the name under which the server offers it")
         return self

@@ -20,9 +20,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from language_models.client import TokenLogProbability
-from language_models.clients.openai import LEAST_LOG_PROBABILITY
-from language_models.errors import StepCreditError
+from lakatos.language_models.client import TokenLogProbability
+from lakatos.language_models.clients.openai import LEAST_LOG_PROBABILITY
+from lakatos.language_models.errors import StepCreditError
 
 LEAST: Final = LEAST_LOG_PROBABILITY
 
@@ -45,14 +45,18 @@ class StepCredit:
         return float(self.per_token.mean())
 
 
-def step_credit(served: Sequence[TokenLogProbability], reference: Sequence[TokenLogProbability]) -> StepCredit:
+def step_credit(
+    served: Sequence[TokenLogProbability], reference: Sequence[TokenLogProbability]
+) -> StepCredit:
     """Credit of an action from what both models say of its tokens.
 
     Raises:
         StepCreditError: No token, other tokens, or a token that one of them rules out.
     """
     if not served:
-        raise StepCreditError("the action has no tokens; ask for log probabilities, or grade another step.")
+        raise StepCreditError(
+            "the action has no tokens; ask for log probabilities, or grade another step."
+        )
     pairs = list(zip(served, reference, strict=False))
     place = next((i for i, (own, other) in enumerate(pairs) if own.token != other.token), None)
     if place is not None or len(served) != len(reference):
@@ -61,9 +65,17 @@ def step_credit(served: Sequence[TokenLogProbability], reference: Sequence[Token
             f"the models disagree on token {at} of {len(served)} and {len(reference)}; both must have the same "
             "tokenizer and be given the same text."
         )
-    own, other = (np.array([token.log_probability for token in side], dtype=np.float64) for side in (served, reference))
-    if not (np.isfinite(own).all() and np.isfinite(other).all()) or min(own.min(), other.min()) <= LEAST:
-        raise StepCreditError("a token has probability 0 for one of the models, so the ratio is unbounded; see which.")
+    own, other = (
+        np.array([token.log_probability for token in side], dtype=np.float64)
+        for side in (served, reference)
+    )
+    if (
+        not (np.isfinite(own).all() and np.isfinite(other).all())
+        or min(own.min(), other.min()) <= LEAST
+    ):
+        raise StepCreditError(
+            "a token has probability 0 for one of the models, so the ratio is unbounded; see which."
+        )
     return StepCredit(own - other)
 
 
@@ -76,6 +88,8 @@ def advantages(credits: Sequence[StepCredit], beta: float) -> NDArray[np.float64
         StepCreditError: ``beta`` is not a positive number.
     """
     if not (math.isfinite(beta) and beta > 0):
-        raise StepCreditError(f"beta is {beta}; give the weight of the penalty that the model was trained with.")
+        raise StepCreditError(
+            f"beta is {beta}; give the weight of the penalty that the model was trained with."
+        )
     totals = beta * np.array([credit.total for credit in credits])
     return np.asarray(totals - totals.mean(), dtype=np.float64)

@@ -15,12 +15,12 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from language_models.call import Called
-from language_models.client import Completion, Message, Request
-from language_models.errors import SchemaRefusedError
-from language_models.outcome import Outcome, outcome_of
-from language_models.schema import NOT_ENFORCEABLE
-from traces.digest import Digest
+from lakatos.language_models.call import Called
+from lakatos.language_models.client import Completion, Message, Request
+from lakatos.language_models.errors import SchemaRefusedError
+from lakatos.language_models.outcome import Outcome, outcome_of
+from lakatos.language_models.schema import NOT_ENFORCEABLE
+from lakatos.traces.digest import Digest
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -28,7 +28,15 @@ Ask = Callable[[Request, int], Awaitable[Called]]
 """Makes a call: the request, and which try of this answer it is, for its position in the trace."""
 
 Reason = Literal[
-    "truncated", "runaway", "repetitive", "empty", "refused", "not_json", "wrong_form", "unprintable", "too_long"
+    "truncated",
+    "runaway",
+    "repetitive",
+    "empty",
+    "refused",
+    "not_json",
+    "wrong_form",
+    "unprintable",
+    "too_long",
 ]
 """Why there is no answer: the outcomes of a call, or what is wrong with what it says."""
 
@@ -36,7 +44,9 @@ MOST_CHARACTERS: Final = 400_000
 _REPEATED: Final = 8_000
 _SHOWN_ERRORS: Final = 8
 _SHOWN: Final = 300
-_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_UNPRINTABLE: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
 """Controls of terminals, marks that turn the order of what is read, tags that nobody sees. No answer needs them.
 
 References:
@@ -119,7 +129,10 @@ def _unenforceable(schema: Any, path: str) -> Iterator[str]:
             yield from _unenforceable(inner, f"{path}[{place}]")
     elif isinstance(schema, Mapping):
         yield from (f"{path} has {word}" for word in NOT_ENFORCEABLE if word in schema)
-        if schema.get("type") == "object" and schema.get("additionalProperties", False) is not False:
+        if (
+            schema.get("type") == "object"
+            and schema.get("additionalProperties", False) is not False
+        ):
             yield f"{path} has fields of any name"
         for name, inner in schema.items():
             if name in ("properties", "$defs"):
@@ -141,11 +154,17 @@ def parse(completion: Completion, answer_type: type[T]) -> T:
     if outcome == "empty":
         raise Misread("empty", "the answer is empty")
     if completion.finish_reason == "length":
-        said = {"runaway": "went on after it was complete", "repetitive": "repeats itself without end"}
+        said = {
+            "runaway": "went on after it was complete",
+            "repetitive": "repeats itself without end",
+        }
         problem = said.get(outcome, "was cut at the limit of tokens before it was complete")
         raise Misread("truncated" if outcome == "answered" else outcome, f"the answer {problem}")
     if len(completion.content) > MOST_CHARACTERS:
-        raise Misread("too_long", f"the answer has {len(completion.content)} characters; at most {MOST_CHARACTERS}")
+        raise Misread(
+            "too_long",
+            f"the answer has {len(completion.content)} characters; at most {MOST_CHARACTERS}",
+        )
     try:
         return answer_type.model_validate_json(json.dumps(_value(completion.content)), strict=True)
     except ValidationError as error:
@@ -163,7 +182,9 @@ def _value(content: str) -> Any:
         text = blocks[0]
     try:
         # A schema that is enforced lets line ends and other controls stand in texts as they are.
-        value = json.loads(text, strict=False, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+        value = json.loads(
+            text, strict=False, parse_constant=_no_constant, object_pairs_hook=_no_twice
+        )
         # Halves of characters and numbers like 1e999 pass until here, but no record could hold them.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as error:
@@ -171,11 +192,16 @@ def _value(content: str) -> Any:
     except RecursionError:
         raise Misread("not_json", "not JSON that can be read: nested too deeply") from None
     except UnicodeEncodeError:
-        raise Misread("not_json", "not JSON that can be kept: halves of characters in a text") from None
+        raise Misread(
+            "not_json", "not JSON that can be kept: halves of characters in a text"
+        ) from None
     except ValueError as error:
         raise Misread("not_json", f"not JSON: {str(error)[:_SHOWN]}") from None
     if found := next(filter(None, map(_UNPRINTABLE.search, _texts(value))), None):
-        raise Misread("unprintable", f"the text holds the character U+{ord(found[0]):04X}; leave such characters out")
+        raise Misread(
+            "unprintable",
+            f"the text holds the character U+{ord(found[0]):04X}; leave such characters out",
+        )
     return value
 
 
@@ -252,7 +278,8 @@ async def ask_for(answer_type: type[T], ask: Ask, request: Request) -> Answered[
 def _in_words(request: Request, schema: Mapping[str, Any]) -> Request:
     told = Message(
         role="system",
-        content="Answer with one JSON object and nothing else. It must fit this JSON schema:\n" + json.dumps(schema),
+        content="Answer with one JSON object and nothing else. It must fit this JSON schema:\n"
+        + json.dumps(schema),
     )
     return request.model_copy(update={"answer_schema": None, "messages": (told, *request.messages)})
 

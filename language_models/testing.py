@@ -21,14 +21,27 @@ from typing import Any, Literal, Protocol
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from language_models.client import Completion, LanguageModel, Message, Request, Sampling, ToolCall, ToolOffer
-from language_models.clients.openai import OpenAIModel
-from language_models.clients.scoring import ScoringModel
-from language_models.errors import ContextTooLongError, ModelAbsentError, SlowServerError, UnreachableError
-from language_models.rehearsal.serve import free_port
-from language_models.settings import ModelSettings
-from language_models.step_credit import step_credit
-from traces.digest import is_digest
+from lakatos.language_models.client import (
+    Completion,
+    LanguageModel,
+    Message,
+    Request,
+    Sampling,
+    ToolCall,
+    ToolOffer,
+)
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.clients.scoring import ScoringModel
+from lakatos.language_models.errors import (
+    ContextTooLongError,
+    ModelAbsentError,
+    SlowServerError,
+    UnreachableError,
+)
+from lakatos.language_models.rehearsal.serve import free_port
+from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.step_credit import step_credit
+from lakatos.traces.digest import is_digest
 
 QUESTION = (
     Message(role="system", content="Answer in a few words."),
@@ -73,7 +86,10 @@ PICK = ToolOffer(
     description="Pick an option.",
     parameters={
         "type": "object",
-        "properties": {"option": {"type": "string", "enum": ["A", "B"]}, "sure": {"type": "boolean"}},
+        "properties": {
+            "option": {"type": "string", "enum": ["A", "B"]},
+            "sure": {"type": "boolean"},
+        },
         "required": ["option", "sure"],
         "additionalProperties": False,
     },
@@ -85,7 +101,11 @@ def chat(**changes: Any) -> Request:
     return Request(**({"messages": QUESTION, "sampling": SHORT, "seed": SEED} | changes))
 
 
-CONTRACT_REQUESTS = (chat(), chat(seed=SEED + 1), chat(sampling=Sampling(temperature=0.0, max_tokens=4)))
+CONTRACT_REQUESTS = (
+    chat(),
+    chat(seed=SEED + 1),
+    chat(sampling=Sampling(temperature=0.0, max_tokens=4)),
+)
 """What `LanguageModelContract` asks, for whoever records answers."""
 
 
@@ -123,7 +143,9 @@ class LanguageModelContract:
 
     def test_answers_several_at_once(self, language_model: LanguageModel) -> None:
         async def both() -> list[Completion]:
-            return await asyncio.gather(*(language_model.complete(item) for item in CONTRACT_REQUESTS[:2]))
+            return await asyncio.gather(
+                *(language_model.complete(item) for item in CONTRACT_REQUESTS[:2])
+            )
 
         assert len(asyncio.run(both())) == 2
 
@@ -135,13 +157,17 @@ class ServedModelContract(LanguageModelContract):
 
     @pytest.fixture
     def settings(self, server: Endpoint) -> ModelSettings:
-        return ModelSettings(name="served", base_url=server.base_url, model=server.model, timeout_s=self.timeout_s)
+        return ModelSettings(
+            name="served", base_url=server.base_url, model=server.model, timeout_s=self.timeout_s
+        )
 
     @pytest.fixture
     def language_model(self, settings: ModelSettings) -> OpenAIModel:
         return OpenAIModel(settings)
 
-    def test_says_which_server_answered(self, language_model: OpenAIModel, server: Endpoint) -> None:
+    def test_says_which_server_answered(
+        self, language_model: OpenAIModel, server: Endpoint
+    ) -> None:
         found = ask(language_model, chat())
         assert found.model_name == server.model
         assert found.server
@@ -170,11 +196,16 @@ class ServedModelContract(LanguageModelContract):
             assert found.finish_reason == "stop", found.content
             Choice.model_validate_json(found.content)
 
-    def test_texts_under_a_schema_are_read_whatever_characters_stand_in_them(self, language_model: OpenAIModel) -> None:
+    def test_texts_under_a_schema_are_read_whatever_characters_stand_in_them(
+        self, language_model: OpenAIModel
+    ) -> None:
         # A grammar lets control characters stand in strings, which strict JSON forbids.
         for seed in range(12):
             sampling = Sampling(temperature=1.0, max_tokens=600)
-            found = ask(language_model, chat(seed=seed, answer_schema=Remarks.model_json_schema(), sampling=sampling))
+            found = ask(
+                language_model,
+                chat(seed=seed, answer_schema=Remarks.model_json_schema(), sampling=sampling),
+            )
             if found.finish_reason == "stop":
                 Remarks.model_validate(json.loads(found.content, strict=False))
 
@@ -183,7 +214,10 @@ class ServedModelContract(LanguageModelContract):
         whole: list[ToolCall] = []
         for seed in range(8):
             sampling = Sampling(temperature=1.0, max_tokens=400)
-            found = ask(language_model, chat(seed=seed, tools=(PICK,), tool_choice="required", sampling=sampling))
+            found = ask(
+                language_model,
+                chat(seed=seed, tools=(PICK,), tool_choice="required", sampling=sampling),
+            )
             if found.finish_reason == "length":
                 continue
             assert found.tool_calls
@@ -229,7 +263,10 @@ class ServedModelContract(LanguageModelContract):
         assert ask(language_model, chat()).log_probabilities == ()
 
     def test_a_text_of_others_is_scored(self, settings: ModelSettings) -> None:
-        said = (Message(role="user", content="Which option?"), Message(role="assistant", content=" the larger one"))
+        said = (
+            Message(role="user", content="Which option?"),
+            Message(role="assistant", content=" the larger one"),
+        )
         found = ask(ScoringModel(settings), Request(messages=said))
         assert "".join(token.token for token in found.log_probabilities) == " the larger one"
         assert all(token.log_probability <= 0 for token in found.log_probabilities)
@@ -238,8 +275,13 @@ class ServedModelContract(LanguageModelContract):
         assert abs(step_credit(found.log_probabilities, again.log_probabilities).total) < 1e-3
 
     def test_a_streamed_answer_is_the_same(self, settings: ModelSettings) -> None:
-        for request in (chat(n_log_probabilities=2), chat(seed=12, tools=(PICK,), tool_choice="required")):
-            request = request.model_copy(update={"sampling": Sampling(temperature=1.0, max_tokens=200)})
+        for request in (
+            chat(n_log_probabilities=2),
+            chat(seed=12, tools=(PICK,), tool_choice="required"),
+        ):
+            request = request.model_copy(
+                update={"sampling": Sampling(temperature=1.0, max_tokens=200)}
+            )
             whole = ask(OpenAIModel(settings), request)
             streamed = ask(OpenAIModel(settings.model_copy(update={"stream": True})), request)
             assert streamed.content == whole.content
@@ -255,7 +297,9 @@ class ServedModelContract(LanguageModelContract):
 
     def test_answers_many_at_once(self, language_model: OpenAIModel) -> None:
         async def all_of_them() -> list[Completion]:
-            return await asyncio.gather(*(language_model.complete(chat(seed=seed)) for seed in range(16)))
+            return await asyncio.gather(
+                *(language_model.complete(chat(seed=seed)) for seed in range(16))
+            )
 
         found = asyncio.run(all_of_them())
         assert len(found) == 16
@@ -266,7 +310,9 @@ class ServedModelContract(LanguageModelContract):
         with pytest.raises(ModelAbsentError, match="has no 'no-such-model'"):
             ask(model, chat())
 
-    def test_a_context_that_is_too_long(self, language_model: OpenAIModel, server: Endpoint) -> None:
+    def test_a_context_that_is_too_long(
+        self, language_model: OpenAIModel, server: Endpoint
+    ) -> None:
         offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
         longest = int(offered[server.model]["max_model_len"])
         with pytest.raises(ContextTooLongError, match="do not fit its context"):
@@ -277,10 +323,15 @@ class ServedModelContract(LanguageModelContract):
     ) -> None:
         offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
         longest = int(offered[server.model]["max_model_len"])
-        assert ask(language_model, chat(sampling=Sampling(max_tokens=longest))).finish_reason in ("stop", "length")
+        assert ask(language_model, chat(sampling=Sampling(max_tokens=longest))).finish_reason in (
+            "stop",
+            "length",
+        )
 
     def test_no_server(self, settings: ModelSettings) -> None:
-        model = OpenAIModel(settings.model_copy(update={"base_url": f"http://127.0.0.1:{free_port()}/v1"}))
+        model = OpenAIModel(
+            settings.model_copy(update={"base_url": f"http://127.0.0.1:{free_port()}/v1"})
+        )
         with pytest.raises(UnreachableError, match="could not be reached") as caught:
             ask(model, chat())
         assert not caught.value.may_have_cost

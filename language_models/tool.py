@@ -15,12 +15,12 @@ from typing import Any, Final, Literal, NoReturn, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from language_models.client import Part, ToolCall, ToolOffer
-from language_models.errors import ToolboxError
-from language_models.fence import folded
-from language_models.pins import Effect
-from traces.digest import canonical_json, digest_of
-from traces.errors import RecordError
+from lakatos.language_models.client import Part, ToolCall, ToolOffer
+from lakatos.language_models.errors import ToolboxError
+from lakatos.language_models.fence import folded
+from lakatos.language_models.pins import Effect
+from lakatos.traces.digest import canonical_json, digest_of
+from lakatos.traces.errors import RecordError
 
 MAX_ARGUMENT_CHARACTERS: Final = 100_000
 """Longer arguments are not parsed."""
@@ -50,7 +50,9 @@ class Tool(Protocol):
     def costs(self, arguments: Any) -> Mapping[str, float]:
         """The most that a call can cost, by quantity ("pounds", "participants", ...); nothing is the empty mapping."""
 
-    async def call(self, arguments: Any) -> BaseModel | Mapping[str, Any] | Sequence[Any] | str | int | float | None:
+    async def call(
+        self, arguments: Any
+    ) -> BaseModel | Mapping[str, Any] | Sequence[Any] | str | int | float | None:
         """Do it; ``arguments`` is an instance of the class `arguments`.
 
         Raises:
@@ -74,7 +76,9 @@ class ToolUse(Part):
     call: ToolCall
     arguments: dict[str, Any] | None = None
     """Validated, with defaults filled in; None if they could not be."""
-    outcome: Literal["returned", "failed", "blocked", "unknown_tool", "bad_arguments", "repeated", "too_many"]
+    outcome: Literal[
+        "returned", "failed", "blocked", "unknown_tool", "bad_arguments", "repeated", "too_many"
+    ]
     reference: str = ""
     """Digest under which the trace keeps the result; empty for calls that were refused before anything was done."""
     value: Any = None
@@ -129,7 +133,9 @@ class Toolbox:
     def offers(self) -> tuple[ToolOffer, ...]:
         """The tools as they are described to a model."""
         return tuple(
-            ToolOffer(name=tool.name, description=tool.description, parameters=schema_of(tool.arguments))
+            ToolOffer(
+                name=tool.name, description=tool.description, parameters=schema_of(tool.arguments)
+            )
             for tool in self.tools.values()
         )
 
@@ -163,8 +169,13 @@ def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
 def _check_tool(tool: Tool, known: Mapping[str, Tool]) -> None:
     if tool.name in known:
         raise ToolboxError(f"two tools are called {tool.name!r}; rename one.")
-    if not (0 < len(tool.name) <= 64 and all(c.isascii() and (c.isalnum() or c in "_-") for c in tool.name)):
-        raise ToolboxError(f"{tool.name!r} cannot name a tool; use up to 64 letters, digits, underscores and hyphens.")
+    if not (
+        0 < len(tool.name) <= 64
+        and all(c.isascii() and (c.isalnum() or c in "_-") for c in tool.name)
+    ):
+        raise ToolboxError(
+            f"{tool.name!r} cannot name a tool; use up to 64 letters, digits, underscores and hyphens."
+        )
     schema = schema_of(tool.arguments)
     for name, part in {tool.arguments.__name__: schema, **schema.get("$defs", {})}.items():
         if part.get("type") == "object" and part.get("additionalProperties") is not False:
@@ -184,7 +195,9 @@ def _parse_object(text: str) -> dict[str, Any]:
             raise ValueError("a name is given twice")
         return dict(pairs)
 
-    value = json.loads(text, strict=False, object_pairs_hook=unique, parse_constant=_refuse_constant)
+    value = json.loads(
+        text, strict=False, object_pairs_hook=unique, parse_constant=_refuse_constant
+    )
     if not isinstance(value, dict):
         raise ValueError("it is no object")
     return value
@@ -197,7 +210,11 @@ def _refuse_constant(name: str) -> NoReturn:
 def _unknown(what: str, name: str, valid: Sequence[str]) -> str:
     shown = name[:MAX_SHOWN_INPUT]
     close = closest(name, valid)
-    hint = f"the closest are {', '.join(close)}" if close else f"there are {', '.join(valid) or 'none'}"
+    hint = (
+        f"the closest are {', '.join(close)}"
+        if close
+        else f"there are {', '.join(valid) or 'none'}"
+    )
     return f"there is no {what} {shown!r}; {hint}."
 
 
@@ -205,7 +222,10 @@ def closest(name: str, valid: Sequence[str], n: int = 3) -> list[str]:
     """The valid names most like ``name``, or like its last part where it is a path; best first."""
     name = name.rsplit(".", 1)[-1]
     plain = {folded(item): item for item in valid}
-    return [plain[item] for item in get_close_matches(folded(name[:MAX_SHOWN_INPUT]), list(plain), n=n, cutoff=0.5)]
+    return [
+        plain[item]
+        for item in get_close_matches(folded(name[:MAX_SHOWN_INPUT]), list(plain), n=n, cutoff=0.5)
+    ]
 
 
 def _explain(tool: Tool, error: ValidationError) -> str:
@@ -222,7 +242,10 @@ def _problem(schema: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     text = f"{where}: {item['msg']}"
     given = item.get("input")
     if item["type"] in ("literal_error", "enum") and isinstance(given, str):
-        valid = [word.strip("'\" ") for word in str(item["ctx"]["expected"]).replace(" or ", ", ").split(", ")]
+        valid = [
+            word.strip("'\" ")
+            for word in str(item["ctx"]["expected"]).replace(" or ", ", ").split(", ")
+        ]
         if close := closest(given, valid):
             text += f" (closest to {given[:MAX_SHOWN_INPUT]!r}: {', '.join(close)})"
     return f"{text}."
@@ -245,7 +268,9 @@ def _names_at(schema: Mapping[str, Any], place: Sequence[Any]) -> list[str]:
         part = inner
     names = list(resolved(part).get("properties", {}))
     if not names and place:
-        names = [name for item in schema.get("$defs", {}).values() for name in item.get("properties", {})]
+        names = [
+            name for item in schema.get("$defs", {}).values() for name in item.get("properties", {})
+        ]
     return names
 
 
@@ -264,14 +289,20 @@ def shown(value: Any, reference: str, max_characters: int) -> str:
 
     Never cut inside a number, which would make it another one.
     """
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    text = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    )
     if len(text) <= max_characters:
         return text
     end = max_characters
     while end > 0 and not (text[end - 1].isspace() or text[end - 1] in ",;{}[]"):
         end -= 1
     if end == 0:  # one endless word
-        end = max_characters if not any(c.isdigit() for c in text[max_characters - 1 : max_characters + 1]) else 0
+        end = (
+            max_characters
+            if not any(c.isdigit() for c in text[max_characters - 1 : max_characters + 1])
+            else 0
+        )
     note = f"... {len(text) - end} of {len(text)} characters left out; the record {mention(reference)} holds all."
     return f"{text[:end]}\n{note}"
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from language_models.pins import Effect
-from language_models.tool import Prepared, Returned
-from traces.digest import Digest
-from traces.record import Record, RecordTypes
-from traces.step import StepContext, Trace
+from lakatos.language_models.pins import Effect
+from lakatos.language_models.tool import Prepared, Returned
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record, RecordTypes
+from lakatos.traces.step import StepContext, Trace
 
 EXTERNAL: Final[frozenset[Effect]] = frozenset({"spends", "recruits"})
 """Effects that running a call again would have twice."""
@@ -75,4 +75,6 @@ class TracedTools:
             effect="repeatable" if EXTERNAL.isdisjoint(prepared.tool.effects) else "external",
         )
         value = self.trace.artifacts.get_json(done.record.value)
-        return done.digest, Returned(outcome=done.record.outcome, value=value, reason=done.record.reason)
+        return done.digest, Returned(
+            outcome=done.record.outcome, value=value, reason=done.record.reason
+        )

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from language_models.pins import Effect
-from memory.draft import Parameter, PlanBundle, ToolDraft, parameters_of
-from memory.errors import CodifierError
-from memory.signature import Hole, Operation, Template
+from lakatos.language_models.pins import Effect
+from lakatos.memory.draft import Parameter, PlanBundle, ToolDraft, parameters_of
+from lakatos.memory.errors import CodifierError
+from lakatos.memory.signature import Hole, Operation, Template
 
 COMPILER: Final = "codifier"
 SHOWN_QUERIES: Final = 5
@@ -28,7 +28,10 @@ def compile_plan(bundle: PlanBundle) -> ToolDraft:
         CodifierError: The plan changes the world, so that it stays text; or a query does not fit it.
     """
     parameters = _parameters(bundle)
-    names = {hole.number: parameter.name for hole, parameter in zip(bundle.holes, parameters, strict=True)}
+    names = {
+        hole.number: parameter.name
+        for hole, parameter in zip(bundle.holes, parameters, strict=True)
+    }
     lines = [_call(number, bundle.operations, names) for number in range(len(bundle.operations))]
     results = ", ".join(f"step_{number}" for number in range(len(lines)))
     source = "\n".join(
@@ -53,7 +56,10 @@ def instructions(bundle: PlanBundle) -> str:
         for tool in bundle.tools
     )
     queries = "\n".join(
-        json.dumps({item.name: value for item, value in zip(parameters, query.values, strict=True)}, sort_keys=True)
+        json.dumps(
+            {item.name: value for item, value in zip(parameters, query.values, strict=True)},
+            sort_keys=True,
+        )
         for query in bundle.queries[:SHOWN_QUERIES]
     )
     names = ", ".join(f"{item.name}: {item.kind}" for item in parameters)
@@ -73,20 +79,28 @@ def draft_of_source(bundle: PlanBundle, source: str, author: str) -> ToolDraft:
     return _draft(bundle, fenced.group(1) if fenced else source, _parameters(bundle), author)
 
 
-def arguments_of(parameters: tuple[Parameter, ...], values: tuple[object, ...]) -> dict[str, object]:
+def arguments_of(
+    parameters: tuple[Parameter, ...], values: tuple[object, ...]
+) -> dict[str, object]:
     """A query as arguments of the function."""
     return {item.name: value for item, value in zip(parameters, values, strict=True)}
 
 
 def _parameters(bundle: PlanBundle) -> tuple[Parameter, ...]:
     if not bundle.queries:
-        raise CodifierError("a plan without a query that it was used for cannot be compiled; give at least one.")
+        raise CodifierError(
+            "a plan without a query that it was used for cannot be compiled; give at least one."
+        )
     if any(len(query.values) != len(bundle.holes) for query in bundle.queries):
-        raise CodifierError("a query has other values than the plan has holes; make the bundle with `bundle_of`.")
+        raise CodifierError(
+            "a query has other values than the plan has holes; make the bundle with `bundle_of`."
+        )
     return parameters_of(bundle.holes, bundle.queries)
 
 
-def _draft(bundle: PlanBundle, source: str, parameters: tuple[Parameter, ...], author: str) -> ToolDraft:
+def _draft(
+    bundle: PlanBundle, source: str, parameters: tuple[Parameter, ...], author: str
+) -> ToolDraft:
     effects: set[Effect] = {effect for tool in bundle.tools for effect in tool.effects}
     if changing := effects - {"reads", "computes"}:
         raise CodifierError(
@@ -112,7 +126,9 @@ def _name(bundle: PlanBundle) -> str:
         name = f"{verbs}_{bundle.signature[:length]}"
         if name not in bundle.existing:
             return name
-    raise CodifierError(f"the plan {bundle.signature[:8]} has a tool already; retire it before making another.")
+    raise CodifierError(
+        f"the plan {bundle.signature[:8]} has a tool already; retire it before making another."
+    )
 
 
 def _title(bundle: PlanBundle) -> str:
@@ -137,7 +153,9 @@ def _call(number: int, operations: Sequence[Operation], names: Mapping[int, str]
             source = f"step_{template.operation}"
             if template.member is not None:
                 return (
-                    f"{source}[{template.member}]{path}" if operations[template.operation].repeated else source + path
+                    f"{source}[{template.member}]{path}"
+                    if operations[template.operation].repeated
+                    else source + path
                 )
         if source not in each:
             each.append(source)
@@ -149,6 +167,8 @@ def _call(number: int, operations: Sequence[Operation], names: Mapping[int, str]
         return f"    step_{number} = {call}"
     items = ", ".join(f"item_{place}" for place in range(len(each)))
     if not each:
-        raise CodifierError(f"{operation.tool} is repeated with the same arguments; the plan stays text.")
+        raise CodifierError(
+            f"{operation.tool} is repeated with the same arguments; the plan stays text."
+        )
     sources = each[0] if len(each) == 1 else f"zip({', '.join(each)}, strict=True)"
     return f"    step_{number} = [{call} for {items} in {sources}]"

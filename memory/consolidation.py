@@ -5,32 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from language_models.tool_record import ToolCalled
-from memory.codifier import compile_plan
-from memory.draft import PlanBundle, ToolDraft, bundle_of
-from memory.errors import CodifierError, LessonError, ToolRejectedError
-from memory.item import ToolRefused
-from memory.library import Library, Pitfall, Valid, always
-from memory.plan import Call, Called, Plan, make_plan
-from memory.recurrence import Economy, GateDecision, discount_of, expected_uses, gate
-from memory.runner import ToolSandbox
-from memory.validation import ValidatedTool, validate_tool
-from memory.verb import Verb
-from theories.bench import Shelf
-from traces.digest import Digest
-from traces.errors import ArtifactError
-from traces.step import Recorded
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.memory.codifier import compile_plan
+from lakatos.memory.draft import PlanBundle, ToolDraft, bundle_of
+from lakatos.memory.errors import CodifierError, LessonError, ToolRejectedError
+from lakatos.memory.item import ToolRefused
+from lakatos.memory.library import Library, Pitfall, Valid, always
+from lakatos.memory.plan import Call, Called, Plan, make_plan
+from lakatos.memory.recurrence import Economy, GateDecision, discount_of, expected_uses, gate
+from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.validation import ValidatedTool, validate_tool
+from lakatos.memory.verb import Verb
+from lakatos.theories.bench import Shelf
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import ArtifactError
+from lakatos.traces.step import Recorded
 
 
-def pitfall(domain: str, trigger: str, mistake: str, consequence: str, evidence: tuple[Digest, ...]) -> Pitfall:
+def pitfall(
+    domain: str, trigger: str, mistake: str, consequence: str, evidence: tuple[Digest, ...]
+) -> Pitfall:
     """A mistake that the records show: a design that was refused, a failed check, an overturned prediction.
 
     Raises:
         LessonError: Nothing supports it.
     """
     if not evidence:
-        raise LessonError(f"the pitfall about {mistake!r} cites no record; give those that show it.")
-    return Pitfall(domain=domain, trigger=trigger, mistake=mistake, consequence=consequence, evidence=evidence)
+        raise LessonError(
+            f"the pitfall about {mistake!r} cites no record; give those that show it."
+        )
+    return Pitfall(
+        domain=domain, trigger=trigger, mistake=mistake, consequence=consequence, evidence=evidence
+    )
 
 
 def plan_of_calls(
@@ -52,7 +58,10 @@ def plan_of_calls(
         if item.record.outcome != "returned" or item.record.tool not in verbs:
             continue
         try:
-            arguments, value = shelf.get_json(item.record.arguments), shelf.get_json(item.record.value)
+            arguments, value = (
+                shelf.get_json(item.record.arguments),
+                shelf.get_json(item.record.value),
+            )
         except ArtifactError:  # erased, as somebody withdrew
             continue
         made.append(Called(item.record.tool, arguments, value))
@@ -71,7 +80,12 @@ class Prospect:
 
 
 def prospects(
-    library: Library, economy: Callable[[Plan], Economy], *, n_seen: int, horizon: int, valid: Valid = always
+    library: Library,
+    economy: Callable[[Plan], Economy],
+    *,
+    n_seen: int,
+    horizon: int,
+    valid: Valid = always,
 ) -> list[Prospect]:
     """What the gate says of every plan without a tool, the one expected to be used most first.
 
@@ -85,7 +99,10 @@ def prospects(
     recurrences = library.recurrences(valid)
     counts = [item.count for item in recurrences.values()]
     discount = discount_of(counts.count(1), counts.count(2))
-    standings = {draft.signature: library.standing(name, valid) for name, (_, draft) in library.drafts().items()}
+    standings = {
+        draft.signature: library.standing(name, valid)
+        for name, (_, draft) in library.drafts().items()
+    }
     n_active = sum(standing.status != "retired" for standing in standings.values())
     disputed = {digest for pair in library.contradictions() for digest in pair}
     found = []

@@ -8,14 +8,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from language_models.client import Part
-from language_models.pins import Effect
-from memory.errors import CodifierError
-from memory.plan import Plan
-from memory.signature import PLAIN, Form, Hole, Operation, canonical_form
-from memory.verb import Verb, kinds_of
-from traces.digest import Digest, Fingerprint
-from traces.record import Record
+from lakatos.language_models.client import Part
+from lakatos.language_models.pins import Effect
+from lakatos.memory.errors import CodifierError
+from lakatos.memory.plan import Plan
+from lakatos.memory.signature import PLAIN, Form, Hole, Operation, canonical_form
+from lakatos.memory.verb import Verb, kinds_of
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
 
 
 class Signature(Part):
@@ -89,13 +89,18 @@ class ToolDraft(Record):
 
 def plan_in_short(plan_text: str) -> str:
     """The tools that a canonical plan calls, in its order, those that are repeated with a plus."""
-    return ", then ".join(line.partition(" ")[2].partition("(")[0] for line in plan_text.splitlines())
+    return ", then ".join(
+        line.partition(" ")[2].partition("(")[0] for line in plan_text.splitlines()
+    )
 
 
 def query_of(plan: Plan, form: Form) -> Query:
     """What a plan was given: names and numbers. Free text is left out, as it may repeat what came back."""
     kinds = [hole.kind.removeprefix("each ").rstrip("*?") for hole in form.holes]
-    values = tuple("" if kind in ("str", "Any") else value for kind, value in zip(kinds, form.values, strict=True))
+    values = tuple(
+        "" if kind in ("str", "Any") else value
+        for kind, value in zip(kinds, form.values, strict=True)
+    )
     return Query(domain=plan.domain, study=plan.study, values=values)
 
 
@@ -110,7 +115,9 @@ def signature_of(verb: Verb) -> Signature:
     )
 
 
-def bundle_of(plans: Sequence[Plan], verbs: Mapping[str, Verb], existing: Sequence[str] = ()) -> PlanBundle:
+def bundle_of(
+    plans: Sequence[Plan], verbs: Mapping[str, Verb], existing: Sequence[str] = ()
+) -> PlanBundle:
     """What a codifier may see of plans with one signature.
 
     Raises:
@@ -118,11 +125,15 @@ def bundle_of(plans: Sequence[Plan], verbs: Mapping[str, Verb], existing: Sequen
     """
     forms = [canonical_form(plan.steps) for plan in plans]
     if len({form.digest for form in forms}) != 1:
-        raise CodifierError(f"{len({form.digest for form in forms})} signatures were given to be compiled; give one.")
+        raise CodifierError(
+            f"{len({form.digest for form in forms})} signatures were given to be compiled; give one."
+        )
     called = sorted({item.tool for item in forms[0].operations})
     missing = [name for name in called if name not in verbs]
     if missing:
-        raise CodifierError(f"the plan calls {', '.join(missing)}, which do not exist; it stays text.")
+        raise CodifierError(
+            f"the plan calls {', '.join(missing)}, which do not exist; it stays text."
+        )
     return PlanBundle(
         signature=forms[0].digest,
         plan_text=forms[0].text,
@@ -149,5 +160,7 @@ def parameters_of(holes: Sequence[Hole], queries: Sequence[Query]) -> tuple[Para
         values = [query.values[hole.number] for query in queries]
         same = all(value == values[0] and type(value) is type(values[0]) for value in values)
         plain = isinstance(values[0], int | float) and hole.kind in PLAIN
-        found.append(Parameter(name=name, kind=hole.kind, default=values[0] if same and plain else None))
+        found.append(
+            Parameter(name=name, kind=hole.kind, default=values[0] if same and plain else None)
+        )
     return tuple(found)

@@ -43,7 +43,9 @@ class ToolRejectedError(MemoryLibraryError):
 class ToolFailedError(MemoryLibraryError):
     """A learned tool failed; the caller can go on from the plan and what was done so far."""
 
-    def __init__(self, message: str, *, kind: str, plan: str, done: tuple[Any, ...], hard: bool) -> None:
+    def __init__(
+        self, message: str, *, kind: str, plan: str, done: tuple[Any, ...], hard: bool
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         """``call`` (a verb that it calls could not), ``postcondition``, ``program`` (its code raised), ``limit``."""

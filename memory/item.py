@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from traces.digest import Digest, Fingerprint
-from traces.record import Record
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
 
 
 class Fact(Record):
@@ -38,8 +38,12 @@ class Fact(Record):
         return (
             (self.domain, self.subject) == (other.domain, other.subject)
             and self.statement != other.statement
-            and (not self.valid_until or not other.valid_from or other.valid_from < self.valid_until)
-            and (not other.valid_until or not self.valid_from or self.valid_from < other.valid_until)
+            and (
+                not self.valid_until or not other.valid_from or other.valid_from < self.valid_until
+            )
+            and (
+                not other.valid_until or not self.valid_from or self.valid_from < other.valid_until
+            )
         )
 
 

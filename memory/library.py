@@ -14,9 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from memory.draft import ToolDraft
-from memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
-from memory.item import (
+from lakatos.memory.draft import ToolDraft
+from lakatos.memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
+from lakatos.memory.item import (
     Fact,
     PlanUsed,
     Superseded,
@@ -25,15 +25,15 @@ from memory.item import (
     ToolValidated,
     ToolWithdrawn,
 )
-from memory.plan import Plan
-from memory.recurrence import Recurrence, recurrences
-from memory.retirement import OFFERED, Fallback, Standing, after
-from memory.verb import Verb
-from traces.artifact import write_whole
-from traces.digest import Digest, canonical_json, digest_bytes
-from traces.errors import RecordError
-from traces.journal import Event
-from traces.record import Record, RecordTypes, body_of, kind_of, parse_record
+from lakatos.memory.plan import Plan
+from lakatos.memory.recurrence import Recurrence, recurrences
+from lakatos.memory.retirement import OFFERED, Fallback, Standing, after
+from lakatos.memory.verb import Verb
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest, canonical_json, digest_bytes
+from lakatos.traces.errors import RecordError
+from lakatos.traces.journal import Event
+from lakatos.traces.record import Record, RecordTypes, body_of, kind_of, parse_record
 
 R = TypeVar("R", bound=Record)
 Valid = Callable[[Digest], bool]
@@ -98,7 +98,9 @@ class Library:
 
     def joined(self, other: Library) -> Library:
         """With all entries of another library after its own."""
-        entries = dict(self.entries) | {digest: item for digest, item in other.entries if digest not in self._known}
+        entries = dict(self.entries) | {
+            digest: item for digest, item in other.entries if digest not in self._known
+        }
         return Library(tuple(entries.items()), self.doubted | other.doubted)
 
     @cached_property
@@ -117,7 +119,9 @@ class Library:
 
     def all(self, record_type: type[R]) -> tuple[tuple[Digest, R], ...]:
         """All records of a type, whether or not they still count."""
-        return tuple((digest, item) for digest, item in self.entries if isinstance(item, record_type))
+        return tuple(
+            (digest, item) for digest, item in self.entries if isinstance(item, record_type)
+        )
 
     @property
     def pitfalls(self) -> tuple[tuple[Digest, Pitfall], ...]:
@@ -168,12 +172,14 @@ class Library:
         """How often each plan that counts recurs."""
         counts = self.counting(valid)
         return recurrences(
-            item for digest, item in self.lessons() if isinstance(item, Plan) and holds(digest, item, counts)
+            item
+            for digest, item in self.lessons()
+            if isinstance(item, Plan) and holds(digest, item, counts)
         )
 
     def plans_with(self, signature: Digest) -> list[Plan]:
         """Plans that count, of one signature."""
-        from memory.signature import canonical_form
+        from lakatos.memory.signature import canonical_form
 
         return [
             item
@@ -189,7 +195,9 @@ class Library:
         """The newest validated draft of each name."""
         known = dict(self.all(ToolDraft))
         return {
-            item.name: (item.draft, known[item.draft]) for _, item in self.all(ToolValidated) if item.draft in known
+            item.name: (item.draft, known[item.draft])
+            for _, item in self.all(ToolValidated)
+            if item.draft in known
         }
 
     def standing(self, name: str, valid: Valid = always) -> Standing:
@@ -209,7 +217,9 @@ class Library:
             if isinstance(item, ToolValidated) and item.name == name:
                 standing = Standing()
             elif isinstance(item, ToolWithdrawn) and item.name == name:
-                status: Literal["suspended", "retired"] = "suspended" if item.until_validated else "retired"
+                status: Literal["suspended", "retired"] = (
+                    "suspended" if item.until_validated else "retired"
+                )
                 standing = replace(standing, status=status, reason=item.reason)
             elif isinstance(item, PlanUsed) and item.signature == draft.signature:
                 if not holds(digest, item, counts):
@@ -224,18 +234,26 @@ class Library:
                     )
         return standing
 
-    def changed_dependency(self, name: str, verbs: Mapping[str, Verb], valid: Valid = always) -> str:
+    def changed_dependency(
+        self, name: str, verbs: Mapping[str, Verb], valid: Valid = always
+    ) -> str:
         """Which of the tools that a tool calls is gone or another one than it was validated with; else empty."""
         drafts = self.drafts()
         for called, digest in drafts[name][1].dependencies:
             if called in verbs:
                 if verbs[called].digest != digest:
                     return called
-            elif called not in drafts or drafts[called][0] != digest or called not in self.offers(verbs, valid):
+            elif (
+                called not in drafts
+                or drafts[called][0] != digest
+                or called not in self.offers(verbs, valid)
+            ):
                 return called
         return ""
 
-    def offers(self, verbs: Mapping[str, Verb], valid: Valid = always) -> dict[str, tuple[ToolDraft, Standing]]:
+    def offers(
+        self, verbs: Mapping[str, Verb], valid: Valid = always
+    ) -> dict[str, tuple[ToolDraft, Standing]]:
         """Learned tools that may be called, with their record of success."""
         found = {}
         for name, (_, draft) in self.drafts().items():
@@ -247,12 +265,16 @@ class Library:
     def doubtful(self, valid: Valid) -> frozenset[Digest]:
         """Lessons that count and whose evidence no longer holds."""
         counts = self.counting(valid)
-        return frozenset(digest for digest, item in self.lessons() if not holds(digest, item, counts))
+        return frozenset(
+            digest for digest, item in self.lessons() if not holds(digest, item, counts)
+        )
 
     def to_bytes(self) -> bytes:
         """The library as a file: its digest on the first line, then canonical JSON."""
         entries = [[digest, kind_of(type(item)), body_of(item)] for digest, item in self.entries]
-        body = canonical_json({"version": LIBRARY_VERSION, "entries": entries, "doubted": sorted(self.doubted)})
+        body = canonical_json(
+            {"version": LIBRARY_VERSION, "entries": entries, "doubted": sorted(self.doubted)}
+        )
         return f"{digest_bytes(body)}\n".encode() + body + b"\n"
 
     def save(self, path: Path) -> None:
@@ -280,10 +302,14 @@ def library_from_bytes(data: bytes, where: str = "the library") -> Library:
                 f"{where} has version {value['version']} and this laboratory reads {LIBRARY_VERSION}; run `lakatos "
                 "memory rebuild`."
             )
-        entries = tuple((digest, parse_record(kind, item, RECORDS)) for digest, kind, item in value["entries"])
+        entries = tuple(
+            (digest, parse_record(kind, item, RECORDS)) for digest, kind, item in value["entries"]
+        )
         return Library(entries, frozenset(value["doubted"]))
     except (ValueError, KeyError, TypeError, RecordError) as error:
-        raise LibraryCorruptError(f"{where} cannot be read: {error}. Run `lakatos memory rebuild`.") from None
+        raise LibraryCorruptError(
+            f"{where} cannot be read: {error}. Run `lakatos memory rebuild`."
+        ) from None
 
 
 def load_library(path: Path) -> Library:
@@ -297,10 +323,14 @@ def load_library(path: Path) -> Library:
     except FileNotFoundError:
         return Library()
     except OSError as error:
-        raise LibraryCorruptError(f"cannot read {path}: {error.strerror}. Check the disk, or rebuild it.") from None
+        raise LibraryCorruptError(
+            f"cannot read {path}: {error.strerror}. Check the disk, or rebuild it."
+        ) from None
 
 
-def rebuild(events: Iterable[Event], library: Library = Library(), valid: Valid = always) -> Library:
+def rebuild(
+    events: Iterable[Event], library: Library = Library(), valid: Valid = always
+) -> Library:
     """The library after the events of one more trace, of which ``valid`` says what holds.
 
     Traces are given one after the other in the order in which their campaigns began; then the same traces make the
@@ -344,7 +374,9 @@ def pitfall_from_overturned(
         LessonError: Nothing supports it.
     """
     if not evidence:
-        raise LessonError(f"the pitfall about {change!r} cites no record; give the verdict and the scores behind it.")
+        raise LessonError(
+            f"the pitfall about {change!r} cites no record; give the verdict and the scores behind it."
+        )
     return Pitfall(
         domain=domain,
         trigger=trigger,

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from language_models.client import Part
-from memory.errors import LessonError, PlanError
-from memory.verb import Verb, kinds_of, values_named
-from traces.digest import Digest
-from traces.record import Record
+from lakatos.language_models.client import Part
+from lakatos.memory.errors import LessonError, PlanError
+from lakatos.memory.verb import Verb, kinds_of, values_named
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record
 
 Call = Callable[[str, Mapping[str, Any]], Any]
 """Makes one call of a tool: name and arguments as JSON, result as JSON; raises `ToolError` where it cannot be done."""
@@ -80,10 +80,13 @@ _PASSED_OVER: Final = frozenset(
         "your",
     ]
 )
-_BREAKS: Final = frozenset(("and", "then", "next", "afterwards", "finally", "first", ",", ";", ".", "\n"))
+_BREAKS: Final = frozenset(
+    ("and", "then", "next", "afterwards", "finally", "first", ",", ";", ".", "\n")
+)
 """What stands between the steps of a plan in words."""
 _TOKENS: Final = re.compile(
-    r""""[^"]*"|'[^']*'|\d{4}-\d\d-\d\d|-?\d+(?:\.\d+)?|[/~][\w./-]*\w|[a-z][\w-]*|[,;.\n]""", re.IGNORECASE
+    r""""[^"]*"|'[^']*'|\d{4}-\d\d-\d\d|-?\d+(?:\.\d+)?|[/~][\w./-]*\w|[a-z][\w-]*|[,;.\n]""",
+    re.IGNORECASE,
 )
 
 
@@ -180,7 +183,7 @@ def make_plan(
 
 def unknown_tool(name: str, known: Mapping[str, Any]) -> PlanError:
     """The error that a plan names a tool which does not exist."""
-    from language_models.tool import closest
+    from lakatos.language_models.tool import closest
 
     near = closest(name, list(known)) or list(known)
     return PlanError(
@@ -189,7 +192,9 @@ def unknown_tool(name: str, known: Mapping[str, Any]) -> PlanError:
     )
 
 
-def _named_before(calls: Sequence[Called], verbs: Mapping[str, Verb], kind: str) -> dict[str, dict[str, Any]]:
+def _named_before(
+    calls: Sequence[Called], verbs: Mapping[str, Verb], kind: str
+) -> dict[str, dict[str, Any]]:
     """Where results first name something of a kind: references by name."""
     found: dict[str, dict[str, Any]] = {}
     for number, call in enumerate(calls):
@@ -201,7 +206,11 @@ def _named_before(calls: Sequence[Called], verbs: Mapping[str, Verb], kind: str)
 def _template(value: Any, earlier: Mapping[str, dict[str, Any]], given: set[str]) -> Any:
     if isinstance(value, list | tuple):
         return [_template(item, earlier, given) for item in value]
-    return earlier[value] if isinstance(value, str) and value in earlier and value not in given else value
+    return (
+        earlier[value]
+        if isinstance(value, str) and value in earlier and value not in given
+        else value
+    )
 
 
 def _texts(template: Any) -> Iterator[str]:
@@ -219,7 +228,9 @@ def is_reference(template: Any) -> bool:
 
 def has_reference(template: Any) -> bool:
     """Whether a template holds a reference."""
-    return is_reference(template) or (isinstance(template, list) and any(map(has_reference, template)))
+    return is_reference(template) or (
+        isinstance(template, list) and any(map(has_reference, template))
+    )
 
 
 def fill(template: Any, results: Sequence[Any]) -> Any:
@@ -253,13 +264,17 @@ def follow_plan(plan: Plan, call: Call) -> list[Any]:
     """Results of all steps, each called as the plan says."""
     results: list[Any] = []
     for step in plan.steps:
-        results.append(call(step.tool, {item.name: fill(item.value, results) for item in step.arguments}))
+        results.append(
+            call(step.tool, {item.name: fill(item.value, results) for item in step.arguments})
+        )
     return results
 
 
 def plan_text(plan: Plan) -> str:
     """The plan for a reader, a line for each step."""
-    return "\n".join(f"{number}. {step_text(step)}" for number, step in enumerate(plan.steps, start=1))
+    return "\n".join(
+        f"{number}. {step_text(step)}" for number, step in enumerate(plan.steps, start=1)
+    )
 
 
 def step_text(step: Step) -> str:
@@ -330,10 +345,14 @@ def steps_of_words(text: str) -> tuple[Step, ...]:
                 named.setdefault(kind, None)
             else:
                 named[kind] = word.strip("'\"")
-        arguments = tuple(Argument(name=name, kind=name, value=value) for name, value in sorted(named.items()))
+        arguments = tuple(
+            Argument(name=name, kind=name, value=value) for name, value in sorted(named.items())
+        )
         steps.append(Step(tool=verb, arguments=arguments, reading=verb in READING_VERBS))
     if not steps:
-        raise PlanError(f"no step can be read in {text[:80]!r}; write verbs with what they are about.")
+        raise PlanError(
+            f"no step can be read in {text[:80]!r}; write verbs with what they are about."
+        )
     return tuple(steps)
 
 

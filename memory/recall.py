@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from memory.item import Fact
-from memory.library import Library, Pitfall, Valid, always, holds
-from memory.plan import Plan, plan_text
-from traces.digest import Digest
+from lakatos.memory.item import Fact
+from lakatos.memory.library import Library, Pitfall, Valid, always, holds
+from lakatos.memory.plan import Plan, plan_text
+from lakatos.traces.digest import Digest
 
 MOST: Final = 3
 """Lessons at a time; more are noise."""
@@ -134,13 +134,19 @@ class Embedded:
         found = _eligible(self.library, situation, self.kinds)
         if not found:
             return Recalled(lessons=())
-        vectors = np.asarray(self.embed(texts_compared(self.library, situation, self.kinds)), dtype=np.float64)
+        vectors = np.asarray(
+            self.embed(texts_compared(self.library, situation, self.kinds)), dtype=np.float64
+        )
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         cosine = vectors[1:] @ vectors[0]
-        return _ranked(self.library, self.valid, found, [float(c) if c >= NEAR else 0.0 for c in cosine], most)
+        return _ranked(
+            self.library, self.valid, found, [float(c) if c >= NEAR else 0.0 for c in cosine], most
+        )
 
 
-def texts_compared(library: Library, situation: Situation, kinds: Sequence[str] = ()) -> tuple[str, ...]:
+def texts_compared(
+    library: Library, situation: Situation, kinds: Sequence[str] = ()
+) -> tuple[str, ...]:
     """What is embedded: the situation, then the key of each lesson that could come back."""
     return (situation.text, *(key_of(item) for _, item in _eligible(library, situation, kinds)))
 
@@ -193,7 +199,9 @@ def bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float
     return found
 
 
-def _eligible(library: Library, situation: Situation, kinds: Sequence[str] = ()) -> list[tuple[Digest, Lesson]]:
+def _eligible(
+    library: Library, situation: Situation, kinds: Sequence[str] = ()
+) -> list[tuple[Digest, Lesson]]:
     return [
         (digest, item)
         for digest, item in library.lessons()
@@ -204,16 +212,26 @@ def _eligible(library: Library, situation: Situation, kinds: Sequence[str] = ())
 
 
 def _ranked(
-    library: Library, valid: Valid, found: Sequence[tuple[Digest, Lesson]], relevance: Sequence[float], most: int
+    library: Library,
+    valid: Valid,
+    found: Sequence[tuple[Digest, Lesson]],
+    relevance: Sequence[float],
+    most: int,
 ) -> Recalled:
     disputed = {digest for pair in library.contradictions() for digest in pair}
     counts = library.counting(valid)
     entries = []
     for place, ((digest, item), value) in enumerate(zip(found, relevance, strict=True)):
-        notes = [] if holds(digest, item, counts) else ["unverified: what it rested on was displaced"]
+        notes = (
+            [] if holds(digest, item, counts) else ["unverified: what it rested on was displaced"]
+        )
         if digest in disputed:
             notes.append("contradicted by another fact")
-        weight = value * (item.confidence if isinstance(item, Fact) else 1.0) * DOUBTFUL_WEIGHT ** len(notes)
+        weight = (
+            value
+            * (item.confidence if isinstance(item, Fact) else 1.0)
+            * DOUBTFUL_WEIGHT ** len(notes)
+        )
         entries.append((weight, place, digest, item, "; ".join(notes)))
     entries.sort(key=lambda entry: (-entry[0], -entry[1]))
     return Recalled(

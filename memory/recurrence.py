@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from memory.plan import Plan
-from memory.signature import canonical_form
-from traces.digest import Digest, digest_of
+from lakatos.memory.plan import Plan
+from lakatos.memory.signature import canonical_form
+from lakatos.traces.digest import Digest, digest_of
 
 DISCOUNT: Final = 0.5
 FLOOR: Final = 2
@@ -70,7 +70,9 @@ def recurrences(plans: Iterable[Plan]) -> dict[Digest, Recurrence]:
         form = canonical_form(plan.steps)
         before = found.get(form.digest, Recurrence(form.digest, frozenset(), frozenset()))
         found[form.digest] = Recurrence(
-            form.digest, before.studies | {plan.study}, before.literals | {digest_of(list(form.values))}
+            form.digest,
+            before.studies | {plan.study},
+            before.literals | {digest_of(list(form.values))},
         )
     return found
 
@@ -92,7 +94,9 @@ def discount_of(n_once: int, n_twice: int) -> float:
     return n_once / (n_once + 2 * n_twice) if n_once + n_twice else DISCOUNT
 
 
-def expected_uses_discounted(count: int, seen: int, keep: float, discount: float = DISCOUNT) -> float:
+def expected_uses_discounted(
+    count: int, seen: int, keep: float, discount: float = DISCOUNT
+) -> float:
     """The same where nobody knows the horizon: after each study there is another with probability ``keep`` < 1."""
     return keep / (1 - keep) * max(count - discount, 0.0) / max(seen, 1)
 
@@ -135,5 +139,7 @@ def gate(
     elif uses < needed:
         reason = f"{uses:.1f} further uses are expected and {needed:.1f} would pay for it"
     else:
-        return GateDecision(True, count, uses, needed, f"{uses:.1f} further uses pay for it; {needed:.1f} would do")
+        return GateDecision(
+            True, count, uses, needed, f"{uses:.1f} further uses pay for it; {needed:.1f} would do"
+        )
     return GateDecision(False, count, uses, needed, reason)

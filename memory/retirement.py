@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import betainc, roots_sh_legendre
 from scipy.stats import beta
 
-from memory.item import PlanUsed
+from lakatos.memory.item import PlanUsed
 
 Status = Literal["probation", "active", "suspended", "trial", "retired"]
 OFFERED: Final[frozenset[Status]] = frozenset({"probation", "active", "trial"})
@@ -66,7 +66,11 @@ class Fallback:
     @property
     def mean(self) -> float:
         """Posterior mean, from a uniform prior."""
-        return (1 + self.successes) / (2 + self.successes + self.failures) if self.rate is None else self.rate
+        return (
+            (1 + self.successes) / (2 + self.successes + self.failures)
+            if self.rate is None
+            else self.rate
+        )
 
 
 def probability_below(successes: int, failures: int, fallback: Fallback) -> float:
@@ -84,7 +88,9 @@ def _below(successes: int, failures: int, text_successes: int, text_failures: in
     return float((density * betainc(1 + successes, 1 + failures, x)).sum() / density.sum())
 
 
-def after(standing: Standing, use: PlanUsed, fallback: Fallback, certain: float = CERTAIN) -> Standing:
+def after(
+    standing: Standing, use: PlanUsed, fallback: Fallback, certain: float = CERTAIN
+) -> Standing:
     """The standing after one more use, of the tool or of its text.
 
     Args:
@@ -101,7 +107,9 @@ def after(standing: Standing, use: PlanUsed, fallback: Fallback, certain: float 
         waited = standing.text_since + 1
         if waited < HALF_OPEN:
             return replace(standing, text_since=waited)
-        return replace(standing, status="trial", text_since=0, reason="it gets one trial after its suspension")
+        return replace(
+            standing, status="trial", text_since=0, reason="it gets one trial after its suspension"
+        )
     hard = standing.hard_in_row + 1 if use.hard and not use.success else 0
     now = replace(
         standing,
@@ -110,7 +118,9 @@ def after(standing: Standing, use: PlanUsed, fallback: Fallback, certain: float 
         hard_in_row=hard,
     )
     if use.shadow_matches is False:
-        return replace(now, status="retired", reason="on probation it gave something else than the text plan")
+        return replace(
+            now, status="retired", reason="on probation it gave something else than the text plan"
+        )
     below = probability_below(now.successes, now.failures, fallback)
     if now.n_uses >= LEAST_USES and below >= certain:
         return replace(
@@ -127,5 +137,9 @@ def after(standing: Standing, use: PlanUsed, fallback: Fallback, certain: float 
     if standing.status == "probation" and use.shadow_matches:
         now = replace(now, shadows=now.shadows + 1)
         if now.shadows >= SHADOWS and now.mean >= fallback.mean:
-            return replace(now, status="active", reason=f"{now.shadows} shadowed uses gave what the text plan gave")
+            return replace(
+                now,
+                status="active",
+                reason=f"{now.shadows} shadowed uses gave what the text plan gave",
+            )
     return now

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from language_models.errors import ToolError
-from memory.plan import Call
-from theories.errors import TheoryResourceError, TheoryTimeoutError
-from theories.sandbox import wire
-from theories.sandbox.client import Limits, Sandbox
-from theories.sandbox.process import Child
-from traces.digest import canonical_json
+from lakatos.language_models.errors import ToolError
+from lakatos.memory.plan import Call
+from lakatos.theories.errors import TheoryResourceError, TheoryTimeoutError
+from lakatos.theories.sandbox import wire
+from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.sandbox.process import Child
+from lakatos.traces.digest import canonical_json
 
 LIMITS: Final = Limits(wall_seconds=20.0, cpu_seconds=10.0, memory_bytes=2**29, output_bytes=2**20)
 """Of the program's own computing between two calls; what it calls has limits of its own."""
@@ -37,9 +37,11 @@ class Ran:
 class ToolSandbox(Sandbox):
     """A sandbox whose children run programs."""
 
-    module = "theories.sandbox.program"
+    module = "lakatos.theories.sandbox.program"
 
-    def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True) -> None:
+    def __init__(
+        self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True
+    ) -> None:
         super().__init__(require=require, limits=limits, bwrap=bwrap)
 
     def run(
@@ -77,15 +79,26 @@ class ToolSandbox(Sandbox):
                     kind = "call" if said.get("refused") is True else "program"
                     line = said.get("line")
                     where = f" at line {line}" if isinstance(line, int) else ""
-                    told = refused if kind == "call" else f"{said.get('type')}{where}: {said.get('message')}"
+                    told = (
+                        refused
+                        if kind == "call"
+                        else f"{said.get('type')}{where}: {said.get('message')}"
+                    )
                     return Ran(None, tuple(results), told[:2000], kind)
                 if "returned" in said:
                     return Ran(said["returned"], tuple(results))
                 if len(results) == MOST_CALLS:
-                    return Ran(None, tuple(results), f"it made more than {MOST_CALLS} calls", "limit")
+                    return Ran(
+                        None, tuple(results), f"it made more than {MOST_CALLS} calls", "limit"
+                    )
                 name, asked = said.get("call"), said.get("arguments")
                 if name not in allowed:
-                    return Ran(None, tuple(results), f"it called {str(name)[:80]!r}, which it may not", "program")
+                    return Ran(
+                        None,
+                        tuple(results),
+                        f"it called {str(name)[:80]!r}, which it may not",
+                        "program",
+                    )
                 try:
                     result = call(str(name), asked if isinstance(asked, dict) else {})
                     results.append(result)
@@ -107,7 +120,9 @@ def _read(child: Child) -> tuple[dict[str, Any], int]:
     child.read(opening)
     magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)
     if magic != wire.MAGIC or json_bytes > wire.MAX_JSON_BYTES or payload_bytes:
-        raise TheoryResourceError("the tool wrote what is no answer, or a very long one; return less.")
+        raise TheoryResourceError(
+            "the tool wrote what is no answer, or a very long one; return less."
+        )
     text = bytearray(json_bytes)
     child.read(text)
     try:

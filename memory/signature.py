@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.errors import PlanError
-from memory.plan import Call, Step, has_reference, is_reference, part_of, references
-from traces.digest import Digest, canonical_json, digest_of
+from lakatos.memory.errors import PlanError
+from lakatos.memory.plan import Call, Step, has_reference, is_reference, part_of, references
+from lakatos.traces.digest import Digest, canonical_json, digest_of
 
 VERSION: Final = 1
 PLAIN: Final = frozenset({"int", "float", "bool", "str", "Any"})
@@ -75,7 +75,9 @@ class Form:
     @property
     def text(self) -> str:
         """The canonical text."""
-        return "\n".join(f"{number} {_written(item)}" for number, item in enumerate(self.operations))
+        return "\n".join(
+            f"{number} {_written(item)}" for number, item in enumerate(self.operations)
+        )
 
     @property
     def digest(self) -> Digest:
@@ -93,7 +95,11 @@ def canonical_form(steps: Sequence[Step]) -> Form:
     steps, kept = _without_repeats(steps)
     order = _ordered(steps)
     groups = _grouped(steps, order)
-    place_of = {step: (number, member) for number, group in enumerate(groups) for member, step in enumerate(group)}
+    place_of = {
+        step: (number, member)
+        for number, group in enumerate(groups)
+        for member, step in enumerate(group)
+    }
     holes: dict[tuple[str, bytes], Hole] = {}
     values: list[Any] = []
 
@@ -111,10 +117,14 @@ def canonical_form(steps: Sequence[Step]) -> Form:
         if is_reference(items[0]):
             spots = [(*place_of[item["step"]], tuple(item["place"])) for item in items]
             operation, member, place = spots[0]
-            return Reference(operation, None if len({spot[1] for spot in spots}) > 1 else member, place)
+            return Reference(
+                operation, None if len({spot[1] for spot in spots}) > 1 else member, place
+            )
         if isinstance(items[0], list) and has_reference(items[0]):
             inner = kind[:-1] if kind.endswith("*") else kind
-            return tuple(leaf(inner, list(column), group, argument) for column in zip(*items, strict=True))
+            return tuple(
+                leaf(inner, list(column), group, argument) for column in zip(*items, strict=True)
+            )
         # Numbers are equal by accident, names are not.
         if len(items) == 1 or (not is_plain(kind) and all(item == items[0] for item in items)):
             return hole(kind, items[0], argument, group)
@@ -124,11 +134,25 @@ def canonical_form(steps: Sequence[Step]) -> Form:
     for number, group in enumerate(groups):
         first = steps[group[0]]
         arguments = tuple(
-            (item.name, leaf(item.kind, [steps[step].arguments[place].value for step in group], number, item.name))
+            (
+                item.name,
+                leaf(
+                    item.kind,
+                    [steps[step].arguments[place].value for step in group],
+                    number,
+                    item.name,
+                ),
+            )
             for place, item in enumerate(first.arguments)
         )
         operations.append(
-            Operation(first.tool, arguments, len(group) > 1, first.reading, tuple(kept[step] for step in group))
+            Operation(
+                first.tool,
+                arguments,
+                len(group) > 1,
+                first.reading,
+                tuple(kept[step] for step in group),
+            )
         )
     return Form(tuple(operations), tuple(holes.values()), tuple(values))
 
@@ -155,11 +179,20 @@ def follow_form(operations: Sequence[Operation], values: Sequence[Any], call: Ca
         return part_of(result, template.place, template.operation)
 
     for operation in operations:
-        lengths = {length for _, template in operation.arguments for length in _lengths(template, values, results)}
+        lengths = {
+            length
+            for _, template in operation.arguments
+            for length in _lengths(template, values, results)
+        }
         if len(lengths) > 1:
-            raise PlanError(f"{operation.tool} is to be repeated {sorted(lengths)} times; give lists of one length.")
+            raise PlanError(
+                f"{operation.tool} is to be repeated {sorted(lengths)} times; give lists of one length."
+            )
         answers = [
-            call(operation.tool, {name: filled(template, member) for name, template in operation.arguments})
+            call(
+                operation.tool,
+                {name: filled(template, member) for name, template in operation.arguments},
+            )
             for member in range(lengths.pop() if operation.repeated and lengths else 1)
         ]
         results.append(answers if operation.repeated else answers[0])
@@ -177,7 +210,10 @@ def _lengths(template: Template, values: Sequence[Any], results: Sequence[Any]) 
 
 def in_form(operations: Sequence[Operation], results: Sequence[Any]) -> list[Any]:
     """Results of a plan's own steps, in the order of its form."""
-    return [[results[step] for step in item.steps] if item.repeated else results[item.steps[0]] for item in operations]
+    return [
+        [results[step] for step in item.steps] if item.repeated else results[item.steps[0]]
+        for item in operations
+    ]
 
 
 def signature(steps: Sequence[Step]) -> Digest:
@@ -236,7 +272,8 @@ def _contexts(steps: Sequence[Step], shapes: Sequence[str]) -> list[str]:
                 mine.append(key)
         own.append(mine)
     return [
-        digest_of([[sorted(uses[key]) for key in mine], sorted(results[number])]) for number, mine in enumerate(own)
+        digest_of([[sorted(uses[key]) for key in mine], sorted(results[number])])
+        for number, mine in enumerate(own)
     ]
 
 
@@ -253,7 +290,9 @@ def _without_repeats(steps: Sequence[Step]) -> tuple[list[Step], list[int]]:
         return [redirected(item) for item in template] if isinstance(template, list) else template
 
     for number, step in enumerate(steps):
-        arguments = tuple(item.model_copy(update={"value": redirected(item.value)}) for item in step.arguments)
+        arguments = tuple(
+            item.model_copy(update={"value": redirected(item.value)}) for item in step.arguments
+        )
         key = canonical_json([step.tool, [[item.name, item.value] for item in arguments]])
         if not step.reading:
             seen.clear()
@@ -272,7 +311,10 @@ def _ordered(steps: Sequence[Step]) -> list[int]:
     """Steps in canonical order: within each run of reads, the least that waits for nothing comes next."""
     shapes = _shapes(steps)
     contexts = _contexts(steps, shapes)
-    waits = [{place["step"] for item in step.arguments for place in references(item.value)} for step in steps]
+    waits = [
+        {place["step"] for item in step.arguments for place in references(item.value)}
+        for step in steps
+    ]
     order: list[int] = []
     start = 0
     while start < len(steps):
@@ -294,7 +336,11 @@ def _grouped(steps: Sequence[Step], order: Sequence[int]) -> list[list[int]]:
     shapes = _shapes(steps)
     groups: list[list[int]] = []
     for number in order:
-        if groups and shapes[groups[-1][0]] == shapes[number] and not _places(steps[number]) & set(groups[-1]):
+        if (
+            groups
+            and shapes[groups[-1][0]] == shapes[number]
+            and not _places(steps[number]) & set(groups[-1])
+        ):
             groups[-1].append(number)
         else:
             groups.append([number])

@@ -13,33 +13,37 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from language_models.errors import ToolError
-from language_models.pins import Effect
-from memory.codifier import arguments_of
-from memory.draft import Parameter, ToolDraft
-from memory.errors import PlanError, ToolFailedError
-from memory.item import PlanUsed
-from memory.plan import Call
-from memory.retirement import Standing
-from memory.runner import ToolSandbox
-from memory.signature import Operation, follow_form
-from memory.validation import called_by, repeated_lines, steps_returned
-from theories.errors import SandboxUnavailableError
-from traces.digest import Digest, canonical_json
+from lakatos.language_models.errors import ToolError
+from lakatos.language_models.pins import Effect
+from lakatos.memory.codifier import arguments_of
+from lakatos.memory.draft import Parameter, ToolDraft
+from lakatos.memory.errors import PlanError, ToolFailedError
+from lakatos.memory.item import PlanUsed
+from lakatos.memory.plan import Call
+from lakatos.memory.retirement import Standing
+from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.signature import Operation, follow_form
+from lakatos.memory.validation import called_by, repeated_lines, steps_returned
+from lakatos.theories.errors import SandboxUnavailableError
+from lakatos.traces.digest import Digest, canonical_json
 
 Invoke = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 """Makes one call as a step of the trace."""
 PYTHON_TYPES: dict[str, Any] = {"int": int, "float": float, "bool": bool}
 
 
-def run_tool(draft: ToolDraft, arguments: Mapping[str, Any], call: Call, sandbox: ToolSandbox) -> list[Any]:
+def run_tool(
+    draft: ToolDraft, arguments: Mapping[str, Any], call: Call, sandbox: ToolSandbox
+) -> list[Any]:
     """What a tool gives for each line of its plan.
 
     Raises:
         ToolFailedError: It did not; the plan and the results so far are handed back.
         SandboxUnavailableError: The machine failed, not the tool.
     """
-    ran = sandbox.run(draft.source, with_defaults(draft.parameters, arguments), call, allowed=called_by(draft))
+    ran = sandbox.run(
+        draft.source, with_defaults(draft.parameters, arguments), call, allowed=called_by(draft)
+    )
     if not ran.failure:
         steps = steps_returned(ran, repeated_lines(draft))
         if steps is not None:
@@ -93,13 +97,20 @@ def use_tool(
     Raises:
         ToolError: The text plan cannot be followed either.
     """
-    record = {"signature": draft.signature, "study": study, "evidence": evidence, "justified_by": justified_by}
+    record = {
+        "signature": draft.signature,
+        "study": study,
+        "evidence": evidence,
+        "justified_by": justified_by,
+    }
     arguments = arguments_of(draft.parameters, tuple(values))
     try:
         steps = run_tool(draft, arguments, call, sandbox)
     except ToolFailedError as error:
         results = follow_form(operations, values, call)
-        return results, PlanUsed(**record, tool=draft.name, success=False, failure=error.kind, hard=error.hard)
+        return results, PlanUsed(
+            **record, tool=draft.name, success=False, failure=error.kind, hard=error.hard
+        )
     except SandboxUnavailableError:
         results = follow_form(operations, values, call)
         return results, PlanUsed(**record, tool=draft.name, success=False, failure="outage")
@@ -108,7 +119,9 @@ def use_tool(
     text = follow_form(operations, values, call)
     same = canonical_json(text) == canonical_json(steps)
     failure = "" if same else "postcondition"
-    return text, PlanUsed(**record, tool=draft.name, success=same, failure=failure, hard=not same, shadow_matches=same)
+    return text, PlanUsed(
+        **record, tool=draft.name, success=same, failure=failure, hard=not same, shadow_matches=same
+    )
 
 
 @dataclass(frozen=True)
@@ -159,7 +172,9 @@ class LearnedTool:
         loop = asyncio.get_running_loop()
 
         def call(name: str, given: Mapping[str, Any]) -> Any:
-            return asyncio.run_coroutine_threadsafe(_awaited(self.invoke(name, given)), loop).result()
+            return asyncio.run_coroutine_threadsafe(
+                _awaited(self.invoke(name, given)), loop
+            ).result()
 
         try:
             given = arguments.model_dump(mode="json")
@@ -168,7 +183,9 @@ class LearnedTool:
             done = json.dumps(error.done, ensure_ascii=False, sort_keys=True)
             raise ToolError(f"{error}\nPlan:\n{error.plan}\nDone: {done}") from error
         except (SandboxUnavailableError, PlanError) as error:
-            raise ToolError(f"{self.name} cannot run here: {error}\nPlan:\n{self.draft.plan_text}") from error
+            raise ToolError(
+                f"{self.name} cannot run here: {error}\nPlan:\n{self.draft.plan_text}"
+            ) from error
 
 
 async def _awaited(result: Awaitable[Any]) -> Any:

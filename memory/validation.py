@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, Final, NoReturn
 
-from language_models.errors import ToolError
-from memory.codifier import arguments_of
-from memory.draft import ToolDraft
-from memory.errors import PlanError, ToolRejectedError
-from memory.plan import Call, Plan, follow_plan
-from memory.runner import Ran, ToolSandbox
-from memory.signature import Form, canonical_form, follow_form, in_form
-from memory.verb import Verb
-from theories.errors import TheoryLintError
-from theories.sandbox.lint import check_source, parse
-from traces.digest import canonical_json
+from lakatos.language_models.errors import ToolError
+from lakatos.memory.codifier import arguments_of
+from lakatos.memory.draft import ToolDraft
+from lakatos.memory.errors import PlanError, ToolRejectedError
+from lakatos.memory.plan import Call, Plan, follow_plan
+from lakatos.memory.runner import Ran, ToolSandbox
+from lakatos.memory.signature import Form, canonical_form, follow_form, in_form
+from lakatos.memory.verb import Verb
+from lakatos.theories.errors import TheoryLintError
+from lakatos.theories.sandbox.lint import check_source, parse
+from lakatos.traces.digest import canonical_json
 
 RUNGS: Final = ("parse", "closure", "contract", "differential", "held out", "properties")
 MAX_SOURCE_BYTES: Final = 16384
@@ -67,7 +67,10 @@ def validate_tool(
     _contracted(draft, verbs)
     values = {canonical_json(list(form.values)) for form in forms}
     if len({plan.study for plan in supporting}) < LEAST_QUERIES or len(values) < LEAST_QUERIES:
-        _reject("differential", f"it needs {LEAST_QUERIES} supporting studies with different values to be tried on")
+        _reject(
+            "differential",
+            f"it needs {LEAST_QUERIES} supporting studies with different values to be tried on",
+        )
     for plan, form in zip(supporting, forms, strict=True):
         _same_as_text(draft, plan, form, call, sandbox, "differential")
     if held_out is None:
@@ -75,7 +78,9 @@ def validate_tool(
     else:
         last = _form_of(draft, held_out)
         if canonical_json(list(last.values)) in values:
-            _reject("held out", "the plan held out has the values of a supporting one; hold out another")
+            _reject(
+                "held out", "the plan held out has the values of a supporting one; hold out another"
+            )
         _same_as_text(draft, held_out, last, call, sandbox, "held out")
     n_calls = _kept_properties(draft, forms[0], call, sandbox)
     return ValidatedTool(
@@ -97,12 +102,23 @@ _WHERE: Final = ("in a study that it was not made from", "for the values of two 
 def steps_returned(ran: Ran, repeated: Sequence[bool]) -> list[Any] | None:
     """What a tool returned for each line of its plan, if it is what its calls gave and nothing else."""
     returned = ran.returned
-    steps = returned.get("steps") if isinstance(returned, dict) and returned.keys() == {"steps"} else None
+    steps = (
+        returned.get("steps")
+        if isinstance(returned, dict) and returned.keys() == {"steps"}
+        else None
+    )
     if not isinstance(steps, list) or len(steps) != len(repeated):
         return None
-    if any(several and not isinstance(item, list) for item, several in zip(steps, repeated, strict=True)):
+    if any(
+        several and not isinstance(item, list)
+        for item, several in zip(steps, repeated, strict=True)
+    ):
         return None
-    flat = [part for item, several in zip(steps, repeated, strict=True) for part in (item if several else [item])]
+    flat = [
+        part
+        for item, several in zip(steps, repeated, strict=True)
+        for part in (item if several else [item])
+    ]
     return steps if canonical_json(flat) == canonical_json(list(ran.results)) else None
 
 
@@ -137,7 +153,9 @@ def _parsed(draft: ToolDraft, parameters: set[str]) -> set[str]:
     body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
     functions = [node for node in body if isinstance(node, ast.FunctionDef)]
     if len(functions) != len(body) or [node.name for node in functions].count("run") != 1:
-        _reject("parse", "it may hold a docstring and functions, one of them `run`, and nothing else")
+        _reject(
+            "parse", "it may hold a docstring and functions, one of them `run`, and nothing else"
+        )
     run = next(node for node in functions if node.name == "run")
     if [item.arg for item in run.args.args] != ["arguments", "call"]:
         _reject("parse", "`run` takes `arguments` and `call`")
@@ -149,7 +167,10 @@ def _parsed(draft: ToolDraft, parameters: set[str]) -> set[str]:
     direct = {id(node.func) for node in calls}
     for node in ast.walk(tree):
         if isinstance(node, ast.Try | ast.Import | ast.ImportFrom | ast.While | ast.With):
-            _reject("parse", f"line {node.lineno} holds a {type(node).__name__.lower()} statement; leave it out")
+            _reject(
+                "parse",
+                f"line {node.lineno} holds a {type(node).__name__.lower()} statement; leave it out",
+            )
         if isinstance(node, ast.Name) and node.id == "call" and id(node) not in direct:
             _reject("parse", f"line {node.lineno} hands `call` on; call it where it is needed")
         if (
@@ -161,13 +182,19 @@ def _parsed(draft: ToolDraft, parameters: set[str]) -> set[str]:
             _reject("parse", f"line {node.lineno} takes an argument that was not declared")
     called = set()
     for node in calls:
-        if not (len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)):
+        if not (
+            len(node.args) == 1
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
             _reject("parse", f"line {node.lineno} calls something whose name is not written out")
         called.add(node.args[0].value)
     return called
 
 
-def _closed(draft: ToolDraft, called: set[str], verbs: Mapping[str, Verb], sandbox: ToolSandbox) -> None:
+def _closed(
+    draft: ToolDraft, called: set[str], verbs: Mapping[str, Verb], sandbox: ToolSandbox
+) -> None:
     declared = dict(draft.dependencies)
     if unknown := sorted(called - declared.keys()):
         _reject("closure", f"it calls {', '.join(unknown)}, which it does not declare")
@@ -175,7 +202,10 @@ def _closed(draft: ToolDraft, called: set[str], verbs: Mapping[str, Verb], sandb
         if name not in verbs:
             _reject("closure", f"it calls {name}, which does not exist")
         if verbs[name].digest != digest:
-            _reject("closure", f"{name} is not the version that it was written for; compile the plan again")
+            _reject(
+                "closure",
+                f"{name} is not the version that it was written for; compile the plan again",
+            )
     ran = sandbox.run(draft.source, {}, _no_call, compile_only=True)
     if ran.failure:
         _reject("closure", f"it does not compile: {ran.failure}")
@@ -184,7 +214,10 @@ def _closed(draft: ToolDraft, called: set[str], verbs: Mapping[str, Verb], sandb
 def _contracted(draft: ToolDraft, verbs: Mapping[str, Verb]) -> None:
     effects = {effect for name, _ in draft.dependencies for effect in verbs[name].effects}
     if effects != set(draft.effects):
-        _reject("contract", f"it declares {', '.join(draft.effects)} and what it calls {', '.join(sorted(effects))}")
+        _reject(
+            "contract",
+            f"it declares {', '.join(draft.effects)} and what it calls {', '.join(sorted(effects))}",
+        )
     if not all(verbs[name].reading for name, _ in draft.dependencies):
         _reject("contract", "it changes the world, which is done step by step")
     names = [item.name for item in draft.parameters]
@@ -194,11 +227,18 @@ def _contracted(draft: ToolDraft, verbs: Mapping[str, Verb]) -> None:
         _reject("contract", "it does not declare how it can fail")
 
 
-def _same_as_text(draft: ToolDraft, plan: Plan, form: Form, call: Call, sandbox: ToolSandbox, rung: str) -> None:
+def _same_as_text(
+    draft: ToolDraft, plan: Plan, form: Form, call: Call, sandbox: ToolSandbox, rung: str
+) -> None:
     try:
         text = in_form(form.operations, follow_plan(plan, call))
     except (ToolError, PlanError) as error:
-        _reject(rung, f"the text plan of study {plan.study!r} cannot be followed any more: {error}".rstrip("."))
+        _reject(
+            rung,
+            f"the text plan of study {plan.study!r} cannot be followed any more: {error}".rstrip(
+                "."
+            ),
+        )
     _gives(draft, form.values, text, call, sandbox, rung, f"study {plan.study!r}")
 
 
@@ -224,9 +264,17 @@ def _same_on_a_cross(
 
 
 def _gives(
-    draft: ToolDraft, values: Sequence[Any], text: list[Any], call: Call, sandbox: ToolSandbox, rung: str, where: str
+    draft: ToolDraft,
+    values: Sequence[Any],
+    text: list[Any],
+    call: Call,
+    sandbox: ToolSandbox,
+    rung: str,
+    where: str,
 ) -> None:
-    ran = sandbox.run(draft.source, arguments_of(draft.parameters, tuple(values)), call, allowed=called_by(draft))
+    ran = sandbox.run(
+        draft.source, arguments_of(draft.parameters, tuple(values)), call, allowed=called_by(draft)
+    )
     if ran.failure:
         _reject(rung, f"on {where} it failed: {ran.failure}".rstrip("."))
     steps = steps_returned(ran, repeated_lines(draft))
@@ -246,7 +294,9 @@ def _kept_properties(draft: ToolDraft, form: Form, call: Call, sandbox: ToolSand
     first = run(arguments, call)
     turned = run(dict(reversed(arguments.items())), call)
     if canonical_json([first.returned]) != canonical_json([turned.returned]):
-        _reject("properties", "asked again with its arguments in another order it gave something else")
+        _reject(
+            "properties", "asked again with its arguments in another order it gave something else"
+        )
     for name in arguments:
         less = {key: value for key, value in arguments.items() if key != name}
         if run(less, call).kind != "program":
@@ -254,7 +304,9 @@ def _kept_properties(draft: ToolDraft, form: Form, call: Call, sandbox: ToolSand
     for place in range(len(first.results)):
         ran = run(arguments, _refusing(first.results, place))
         if ran.kind != "call" or len(ran.results) != place:
-            _reject("properties", f"when its call {place + 1} is refused it does not stop and say so")
+            _reject(
+                "properties", f"when its call {place + 1} is refused it does not stop and say so"
+            )
     return len(first.results)
 
 

@@ -12,14 +12,14 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from experiments.errors import ExperimentError
-from language_models.errors import ToolError
-from language_models.pins import Effect
-from language_models.tool import as_json
-from memory.errors import MemoryLibraryError
-from theories.bench import Kind
-from theories.errors import BenchError, SandboxUnavailableError, TheoryError
-from traces.digest import Digest, digest_of
+from lakatos.experiments.errors import ExperimentError
+from lakatos.language_models.errors import ToolError
+from lakatos.language_models.pins import Effect
+from lakatos.language_models.tool import as_json
+from lakatos.memory.errors import MemoryLibraryError
+from lakatos.theories.bench import Kind
+from lakatos.theories.errors import BenchError, SandboxUnavailableError, TheoryError
+from lakatos.traces.digest import Digest, digest_of
 
 READING: frozenset[Effect] = frozenset({"reads", "computes"})
 """Effects after which the world is as before: calls with no others can change places."""
@@ -71,7 +71,9 @@ class Verb:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "the arguments"
-            raise ToolError(f"{self.name} was given the wrong arguments: {place}: {first['msg']}.") from None
+            raise ToolError(
+                f"{self.name} was given the wrong arguments: {place}: {first['msg']}."
+            ) from None
         try:
             return as_json(self.function(subject, parsed))
         except FORESEEN as error:
@@ -119,7 +121,10 @@ class BoundVerb:
 
 def kinds_of(model: type[BaseModel]) -> dict[str, str]:
     """What each field names; see `Verb.kinds`."""
-    return {name: _kind(field.annotation, tuple(field.metadata)) for name, field in model.model_fields.items()}
+    return {
+        name: _kind(field.annotation, tuple(field.metadata))
+        for name, field in model.model_fields.items()
+    }
 
 
 def _kind(annotation: Any, metadata: tuple[Any, ...]) -> str:
@@ -133,7 +138,9 @@ def _kind(annotation: Any, metadata: tuple[Any, ...]) -> str:
     return getattr(annotation, "__name__", str(annotation))
 
 
-def values_named(value: Any, kind: str, model: type[BaseModel]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def values_named(
+    value: Any, kind: str, model: type[BaseModel]
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Places in a result, written as JSON, at which something of a kind is named, with its name."""
     for name, field in model.model_fields.items():
         yield from _named(value.get(name), kind, field.annotation, tuple(field.metadata), (name,))
@@ -143,11 +150,17 @@ def _named(
     value: Any, kind: str, annotation: Any, metadata: tuple[Any, ...], place: tuple[str | int, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     if get_origin(annotation) is Annotated:
-        yield from _named(value, kind, annotation.__origin__, (*metadata, *annotation.__metadata__), place)
+        yield from _named(
+            value, kind, annotation.__origin__, (*metadata, *annotation.__metadata__), place
+        )
     elif any(isinstance(item, Kind) and item.name == kind for item in metadata):
         if isinstance(value, str):
             yield place, value
-    elif isinstance(annotation, type) and issubclass(annotation, BaseModel) and isinstance(value, dict):
+    elif (
+        isinstance(annotation, type)
+        and issubclass(annotation, BaseModel)
+        and isinstance(value, dict)
+    ):
         for inner, found in values_named(value, kind, annotation):
             yield (*place, *inner), found
     elif isinstance(value, list):

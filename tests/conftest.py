@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from servers import PostgresServer, postgres_programs, postgres_server
 
 if TYPE_CHECKING:
-    from theories.sandbox.client import Sandbox
+    from lakatos.theories.sandbox.client import Sandbox
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -82,7 +82,7 @@ def chrome(chromium: Path) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     """One sandbox for the whole session."""
-    from theories.sandbox.client import Sandbox
+    from lakatos.theories.sandbox.client import Sandbox
 
     with Sandbox() as running:
         yield running
@@ -91,7 +91,10 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A real PostgreSQL server."""
-    require(importlib.util.find_spec("psycopg"), "psycopg is not installed: pip install 'lakatos[scale]'")
+    require(
+        importlib.util.find_spec("psycopg"),
+        "psycopg is not installed: pip install 'lakatos[scale]'",
+    )
     programs = postgres_programs()
     require(programs, "no PostgreSQL server is installed; on Debian: apt install postgresql")
     assert programs is not None

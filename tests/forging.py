@@ -13,11 +13,11 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from traces import standalone
-from traces.head import HEADS_FILE
-from traces.journal import Journal, step_key, stored_of
-from traces.step import JOURNAL_FILE
-from traces.stores.store import Row
+from lakatos.traces import standalone
+from lakatos.traces.head import HEADS_FILE
+from lakatos.traces.journal import Journal, step_key, stored_of
+from lakatos.traces.step import JOURNAL_FILE
+from lakatos.traces.stores.store import Row
 
 
 def _rehashed(row: Row, previous_hash: str) -> Row:
@@ -31,7 +31,9 @@ def _rehashed(row: Row, previous_hash: str) -> Row:
 def tampering(folder: Path) -> Iterator[sqlite3.Connection]:
     """The database without its triggers, which are put back at the end, as a careful forger would."""
     with closing(sqlite3.connect(folder / JOURNAL_FILE, isolation_level=None)) as database:
-        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        triggers = database.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
+        ).fetchall()
         for name, _ in triggers:
             database.execute(f"DROP TRIGGER {name}")
         yield database
@@ -77,22 +79,37 @@ def forged_rows(rows: Sequence[Row], rng: random.Random) -> tuple[str, list[Row]
     """A journal as the forger would have it, from a random event on (the first one in a quarter of cases)."""
     start = 0 if rng.random() < 0.25 else rng.randrange(len(rows))
     before, chosen, after = list(rows[:start]), rows[start], list(rows[start + 1 :])
-    what = rng.choice(("time", "times from there on", "value", "dropped", "inserted", "exchanged", "cut"))
+    what = rng.choice(
+        ("time", "times from there on", "value", "dropped", "inserted", "exchanged", "cut")
+    )
     if what == "time":
-        return what, [*before, chosen._replace(time_utc=shifted(chosen.time_utc, rng.choice((-86_400, -1, 1)))), *after]
+        return what, [
+            *before,
+            chosen._replace(time_utc=shifted(chosen.time_utc, rng.choice((-86_400, -1, 1)))),
+            *after,
+        ]
     if what == "times from there on":
         seconds = rng.choice((-31_536_000, -86_400, -60, -1e-3))
         moved = [row._replace(time_utc=shifted(row.time_utc, seconds)) for row in (chosen, *after)]
         return what, [*before, *moved]
     if what == "value":
         body = json.loads(chosen.body) | {"version": 1, "forged": rng.random()}
-        return what, [*before, chosen._replace(body=json.dumps(body, sort_keys=True, separators=(",", ":"))), *after]
+        return what, [
+            *before,
+            chosen._replace(body=json.dumps(body, sort_keys=True, separators=(",", ":"))),
+            *after,
+        ]
     if what == "dropped" and len(rows) > 1:
         return what, [*before, *after]
     if what == "inserted":
         position = {"number": 10**6}
         key = step_key(chosen.name, json.loads(chosen.inputs), position)
-        return what, [*before, chosen, chosen._replace(key=key, position=json.dumps(position)), *after]
+        return what, [
+            *before,
+            chosen,
+            chosen._replace(key=key, position=json.dumps(position)),
+            *after,
+        ]
     if what == "exchanged" and after:
         return what, [*before, after[0], chosen, *after[1:]]
     kept = max(1, start)
@@ -113,7 +130,9 @@ def forge_heads(folder: Path, rows: Sequence[Row], how: str, key: Ed25519Private
         path.unlink()
     elif how == "those that fit":
         hashes = {row.seq: row.hash for row in rows}
-        fitting = takewhile(lambda line: hashes.get(json.loads(line)["seq"]) == json.loads(line)["hash"], lines)
+        fitting = takewhile(
+            lambda line: hashes.get(json.loads(line)["seq"]) == json.loads(line)["hash"], lines
+        )
         path.write_bytes(b"".join(fitting))
     elif how in ("of another key", "without a signature"):
         told = {"seq": rows[-1].seq, "hash": rows[-1].hash, "time_utc": rows[-1].time_utc}

@@ -15,7 +15,9 @@ from pathlib import Path
 
 def postgres_programs() -> Path | None:
     """Folder of an installed PostgreSQL's server programs, the newest one."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
+    )
     if found:
         return found[-1].parent
     named = shutil.which("initdb")
@@ -31,7 +33,19 @@ class PostgresServer:
         self._user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
         if self._user is not None:
             os.chown(folder, self._user, -1)
-        self._run("initdb", "-D", self.data, "-U", "lakatos", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        self._run(
+            "initdb",
+            "-D",
+            self.data,
+            "-U",
+            "lakatos",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "-N",
+        )
 
     @property
     def data(self) -> str:
@@ -43,7 +57,9 @@ class PostgresServer:
 
     def start(self) -> None:
         options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c max_connections=30"
-        self._run("pg_ctl", "-D", self.data, "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+        self._run(
+            "pg_ctl", "-D", self.data, "-w", "-l", str(self.folder / "log"), "-o", options, "start"
+        )
 
     def stop(self, mode: str = "fast") -> None:
         self._run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")

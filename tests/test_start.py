@@ -26,7 +26,9 @@ def locked(name: str) -> list[Requirement]:
     return [Requirement(re.sub(r"\s+--hash=\S+", "", line)) for line in lines if line.strip()]
 
 
-def start(*arguments: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+def start(
+    *arguments: str, folder: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run ``start.py`` with nothing in the environment but what is given."""
     return subprocess.run(
         [sys.executable, str(folder / "start.py"), *arguments],
@@ -71,7 +73,9 @@ def test_lock_files_hold_what_the_project_asks_for(name: str) -> None:
         assert pins, f"{name} lacks {requirement}; compile it again"
         for found in pins:
             (pin,) = found.specifier
-            assert requirement.specifier.contains(pin.version), f"{name} has {found}, asked is {requirement}"
+            assert requirement.specifier.contains(pin.version), (
+                f"{name} has {found}, asked is {requirement}"
+            )
 
 
 def test_both_lock_files_pin_the_same_versions() -> None:
@@ -86,7 +90,11 @@ def test_the_bootstrap_imports_only_the_standard_library() -> None:
         name.split(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""])
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+        )
     }
     assert modules <= sys.stdlib_module_names
 
@@ -121,7 +129,9 @@ def test_an_incomplete_checkout_is_named(checkout: Path) -> None:
     (checkout / "requirements.lock").unlink()
     done = start("demo", folder=checkout)
     assert done.stderr.startswith("start.py: cannot read ")
-    assert done.stderr.endswith("requirements.lock: No such file or directory; the checkout is not complete.\n")
+    assert done.stderr.endswith(
+        "requirements.lock: No such file or directory; the checkout is not complete.\n"
+    )
 
 
 def test_a_failed_installation_shows_its_last_lines_and_is_tried_again(checkout: Path) -> None:
@@ -129,7 +139,9 @@ def test_a_failed_installation_shows_its_last_lines_and_is_tried_again(checkout:
     assert done.returncode == 1
     assert "    ERROR: No matching distribution found for phlogiston-of-stahl==1.0" in done.stderr
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("start.py: cannot install: the package index cannot be reached or lacks a package.")
+    assert last.startswith(
+        "start.py: cannot install: the package index cannot be reached or lacks a package."
+    )
     assert not list((checkout / ".venv").glob("installed-*"))
 
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.errors import TheorySourceError
-from theories.prior import Prior
+from lakatos.theories.errors import TheorySourceError
+from lakatos.theories.prior import Prior
 
 Array = NDArray[np.float64]
 STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
@@ -79,7 +79,11 @@ class ClauseWording:
     def to_literal(self) -> str | dict[str, Any]:
         """As a source declares it."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        told = {item.name: values[item.name] for item in fields(self) if values[item.name] != item.default}
+        told = {
+            item.name: values[item.name]
+            for item in fields(self)
+            if values[item.name] != item.default
+        }
         return self.says if list(told) == ["says"] else told
 
 
@@ -119,16 +123,26 @@ def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[ClauseWor
     """
     known = {item.name for item in fields(ClauseWording)}
     if not isinstance(literal, list | tuple):
-        raise TheorySourceError("CLAUSES must be a list of strings and of dictionaries with an entry 'says'.")
+        raise TheorySourceError(
+            "CLAUSES must be a list of strings and of dictionaries with an entry 'says'."
+        )
     found = []
     for number, item in enumerate(literal, start=1):
         entry = {"says": item} if isinstance(item, str) else item
-        if not isinstance(entry, dict) or not isinstance(entry.get("says"), str) or set(entry) - known:
+        if (
+            not isinstance(entry, dict)
+            or not isinstance(entry.get("says"), str)
+            or set(entry) - known
+        ):
             raise TheorySourceError(
                 f"CLAUSES, number {number}: {item!r} must have 'says', and of {sorted(known)} only."
             )
         clause = ClauseWording(**entry)
-        named = {clause.by, clause.times, *(name for name, _ in PLACE.findall(clause.says + clause.opposite))}
+        named = {
+            clause.by,
+            clause.times,
+            *(name for name, _ in PLACE.findall(clause.says + clause.opposite)),
+        }
         missing = named - {"", "much", "who", *parameters}
         if missing:
             raise TheorySourceError(
@@ -139,7 +153,11 @@ def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[ClauseWor
 
 
 def account_of(
-    head: str, clauses: Sequence[ClauseWording], priors: Mapping[str, Prior], *, pooled: bool = False
+    head: str,
+    clauses: Sequence[ClauseWording],
+    priors: Mapping[str, Prior],
+    *,
+    pooled: bool = False,
 ) -> TheoryAccount:
     """The theory in words, at the learned distributions of its parameters.
 
@@ -150,7 +168,9 @@ def account_of(
         pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
     """
     told = tuple(tell_clause(clause, priors, pooled=pooled) for clause in clauses)
-    labels = [(item.size, label) for item in told if (label := _label(item)) and item.strength != "hardly"]
+    labels = [
+        (item.size, label) for item in told if (label := _label(item)) and item.strength != "hardly"
+    ]
     label = max(labels, key=lambda pair: pair[0])[1] if labels else ""
     name = f"{head} with {label}" if label else head
     sentences: list[str] = []
@@ -161,7 +181,9 @@ def account_of(
     return TheoryAccount(name, " ".join(sentences), told)
 
 
-def tell_clause(clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: bool = False) -> ToldClause:
+def tell_clause(
+    clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: bool = False
+) -> ToldClause:
     """One clause at the learned numbers: the side that is true, how strongly, and of how many people."""
     if not clause.by:
         return ToldClause(_filled(clause.says, "", priors), clause, 0, "", 0.0)
@@ -174,8 +196,14 @@ def tell_clause(clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: b
         text = _filled(clause.says.replace("{who}", f"{share} people"), "", priors)
         return ToldClause(text, clause, 0, "", above, of_some=True)
     if is_open(clause, prior):
-        text = _filled(clause.says if above >= 0.5 or not clause.opposite else clause.opposite, "", priors)
-        more = ", or the other way round" if clause.opposite and UNSETTLED[0] < above < UNSETTLED[1] else ""
+        text = _filled(
+            clause.says if above >= 0.5 or not clause.opposite else clause.opposite, "", priors
+        )
+        more = (
+            ", or the other way round"
+            if clause.opposite and UNSETTLED[0] < above < UNSETTLED[1]
+            else ""
+        )
         return ToldClause(text + more, clause, 0, "", 0.0)
     size = float(np.median(np.abs(distances)))
     middle = float(_distances(clause, prior.quantile(np.array([0.5])), priors)[0])
@@ -184,7 +212,12 @@ def tell_clause(clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: b
         size = abs(middle)
     strength = next(word for limit, word in STRENGTHS if size < limit)
     side = clause.says if direction > 0 else clause.opposite
-    mixed = not pooled and clause.opposite != "" and strength != "hardly " and MIXED[0] < above < MIXED[1]
+    mixed = (
+        not pooled
+        and clause.opposite != ""
+        and strength != "hardly "
+        and MIXED[0] < above < MIXED[1]
+    )
     text = _mixed(clause, above, priors) if mixed else _filled(side, strength, priors)
     limit = at_limit(prior)
     if limit and strength != "hardly ":
@@ -239,7 +272,9 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior]) -> str:
         middle = float(prior.quantile(np.array([0.5]))[0])
         return f"{100 * middle:.0f}%" if match[2] else f"{middle:.2g}"
 
-    unknown = [name for name, _ in PLACE.findall(text) if priors[name].kind in ("uniform", "log_uniform")]
+    unknown = [
+        name for name, _ in PLACE.findall(text) if priors[name].kind in ("uniform", "log_uniform")
+    ]
     for name in unknown:
         text = re.sub(r"\s*\([^()]*\{" + name + r"%?\}[^()]*\)", "", text)
     return PLACE.sub(value, text)

@@ -26,11 +26,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.errors import TheoryError
-from theories.evaluate import Evaluated
-from theories.grammar import Composition, Grammar
-from theories.prune import PrunedComposition, Validate, prune
-from theories.search import (
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.prune import PrunedComposition, Validate, prune
+from lakatos.theories.search import (
     Map,
     Objective,
     Surrogate,
@@ -42,12 +42,14 @@ from theories.search import (
     lazy_greedy,
     uncertainty,
 )
-from traces.digest import Digest
+from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 Trial = tuple[Composition, Digest | None, str]
 """A composition to try, the theory that it is made from, and the change in words."""
-Evaluate = Callable[[Sequence[tuple[Composition, Digest | None]]], Sequence[Evaluated | TheoryError]]
+Evaluate = Callable[
+    [Sequence[tuple[Composition, Digest | None]]], Sequence[Evaluated | TheoryError]
+]
 """Compositions with their parents, each fitted and scored, or the error that stopped it."""
 
 
@@ -134,7 +136,9 @@ class GrammarAdvocate:
     def revise(self, brief: Brief, evaluate: Evaluate, rng: np.random.Generator) -> Proposal:
         """Search; see the module docstring."""
         tree = _Tree(self, brief, rng)
-        first: list[Trial] = [(start.composition, start.digest, start.change) for start in brief.starts]
+        first: list[Trial] = [
+            (start.composition, start.digest, start.change) for start in brief.starts
+        ]
         first += tree.answers()[: brief.n_candidates // 4]
         n_fresh = int(self.afresh * brief.n_candidates)
         first += [(composition, None, "compose afresh") for composition in tree.fresh(n_fresh)]
@@ -142,14 +146,20 @@ class GrammarAdvocate:
         while len(tree.tried) < brief.n_candidates and (batch := tree.next_batch()):
             tree.grow(batch, evaluate)
         unspent = tree.unspent if len(tree.tried) < brief.n_candidates else ""
-        return Proposal(tuple(ranked(tree.tried.values())), self.submitted(tree.working, brief.n_successors), unspent)
+        return Proposal(
+            tuple(ranked(tree.tried.values())),
+            self.submitted(tree.working, brief.n_successors),
+            unspent,
+        )
 
     def submitted(self, working: Sequence[Attempt], n: int) -> tuple[Attempt, ...]:
         """The best by criterion of those with nearly the smallest error."""
         least = min((_error(attempt) for attempt in working), default=0.0)
         return tuple([attempt for attempt in working if _error(attempt) <= self.slack * least][:n])
 
-    def pruned(self, proposal: Proposal, brief: Brief, evaluate: Evaluate, validate: Validate) -> Proposal:
+    def pruned(
+        self, proposal: Proposal, brief: Brief, evaluate: Evaluate, validate: Validate
+    ) -> Proposal:
         """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
 
         Args:
@@ -161,27 +171,44 @@ class GrammarAdvocate:
         cut: dict[object, Trial] = {}
         for attempt in proposal.submitted:
             found = prune(self.grammar, attempt.composition, validate, price=self.price)
-            cut.setdefault(found.composition.key, (found.composition, attempt.parent, _told(attempt.change, found)))
+            cut.setdefault(
+                found.composition.key,
+                (found.composition, attempt.parent, _told(attempt.change, found)),
+            )
         for start in brief.starts[:1]:
             found = prune(self.grammar, start.composition, validate, price=self.price)
             if found.changes:
-                cut.setdefault(found.composition.key, (found.composition, start.digest, _told("", found)))
+                cut.setdefault(
+                    found.composition.key, (found.composition, start.digest, _told("", found))
+                )
         results = evaluate([item[:2] for item in cut.values()]) if cut else []
-        fitted = [self.attempt(*item, result) for item, result in zip(cut.values(), results, strict=True)]
+        fitted = [
+            self.attempt(*item, result) for item, result in zip(cut.values(), results, strict=True)
+        ]
         tried = {item.composition.key: item for item in (*proposal.attempts, *fitted)}
         working = [item for item in fitted if item.evaluated is not None]
-        return replace(proposal, attempts=tuple(ranked(tried.values())), submitted=tuple(ranked(working)))
+        return replace(
+            proposal, attempts=tuple(ranked(tried.values())), submitted=tuple(ranked(working))
+        )
 
     def attempt(
-        self, composition: Composition, parent: Digest | None, change: str, result: Evaluated | TheoryError
+        self,
+        composition: Composition,
+        parent: Digest | None,
+        change: str,
+        result: Evaluated | TheoryError,
     ) -> Attempt:
         """What a fit says, by the criterion that compares candidates."""
         if isinstance(result, TheoryError):
-            return Attempt(composition, parent, change, None, -np.inf, f"{type(result).__name__}: {result}")
+            return Attempt(
+                composition, parent, change, None, -np.inf, f"{type(result).__name__}: {result}"
+            )
         n_choices = sum(float(scores.n_choices.sum()) for scores in result.scores)
         n_units = sum(len(scores.n_choices) for scores in result.scores)
         price = max(self.price, float(np.log(max(n_units, 2))) / n_choices)
-        if result.pooled:  # each trial was predicted from the others, so that parts pay for themselves already
+        if (
+            result.pooled
+        ):  # each trial was predicted from the others, so that parts pay for themselves already
             price = self.price / 50
         size = len(result.theory.priors) + 0.3 * result.n_mechanisms
         return Attempt(result.composition, parent, change, result, result.mean - price * size)
@@ -240,7 +267,11 @@ class _Tree:
         if most <= 0:
             children = [child for child in children if not self._map.has_memory(child[0])]
         if not children:
-            why = "nothing is left" if most > 0 else "as many as may were tried with a memory, and nothing else is left"
+            why = (
+                "nothing is left"
+                if most > 0
+                else "as many as may were tried with a memory, and nothing else is left"
+            )
             self.unspent = f"{why} within reach of what was tried"
             return []
         compositions = [child for child, _ in children]
@@ -251,9 +282,14 @@ class _Tree:
             self._surrogate.encode(compositions),
         )
         answers = np.array(
-            [node is not None and self._answers_diagnosis(child, node.composition) for child, node in children]
+            [
+                node is not None and self._answers_diagnosis(child, node.composition)
+                for child, node in children
+            ]
         )
-        chances = chances_of_improvement(mean + answers[:, None] * deviation, deviation, values.max(axis=0))
+        chances = chances_of_improvement(
+            mean + answers[:, None] * deviation, deviation, values.max(axis=0)
+        )
         seen = Counter(self._map.place(attempt.composition) for attempt in working)
         where = [self._map.place(composition) for composition in compositions]
         places = {place: index for index, place in enumerate(dict.fromkeys(where))}
@@ -293,7 +329,9 @@ class _Tree:
 
     def _children(self, working: Sequence[Attempt]) -> list[tuple[Composition, Attempt | None]]:
         """Compositions that were not tried yet, each with the node that it is made from, in a random order."""
-        elites = archive(working, lambda item: self._map.family(item.composition), lambda item: item.criterion)
+        elites = archive(
+            working, lambda item: self._map.family(item.composition), lambda item: item.criterion
+        )
         accurate = sorted(working, key=_error)
         chosen = (*working[:N_NODES], *elites[:N_NODES], *accurate[:N_NODES])
         nodes = list({attempt.composition.key: attempt for attempt in chosen}.values())
@@ -302,13 +340,19 @@ class _Tree:
             edits = [composition for _, composition in self._edited(node.composition)]
             found |= {edit.key: (edit, node) for edit in edits}
             for _ in range(N_COMBINED if len(edits) > 2 else 0):
-                picked = self.rng.choice(len(edits), 2 + int(self.rng.random() < 0.3), replace=False)
-                several = combined(self.grammar, node.composition, [edits[place] for place in picked])
+                picked = self.rng.choice(
+                    len(edits), 2 + int(self.rng.random() < 0.3), replace=False
+                )
+                several = combined(
+                    self.grammar, node.composition, [edits[place] for place in picked]
+                )
                 if several is not None:
                     found[several.key] = several, node
         for _ in range(N_CROSSED if len(nodes) > 1 else 0):
             first, second = self.rng.choice(len(nodes), 2, replace=False)
-            child = crossed(self.grammar, nodes[first].composition, nodes[second].composition, self.rng)
+            child = crossed(
+                self.grammar, nodes[first].composition, nodes[second].composition, self.rng
+            )
             found[child.key] = child, nodes[first]
         for _ in range(N_FRESH if self.advocate.afresh else 0):
             drawn = self.grammar.compose(self.rng)
@@ -321,7 +365,11 @@ class _Tree:
         if node is None:
             return child, None, "compose afresh"
         words = change_in_words(self.grammar, node.composition, child)
-        return child, node.parent, words if node.change.startswith("narrow") else f"{node.change}; {words}"
+        return (
+            child,
+            node.parent,
+            words if node.change.startswith("narrow") else f"{node.change}; {words}",
+        )
 
     def _is_warned_of(self, child: Composition, node: Attempt | None) -> bool:
         """Whether lessons warn of a change that makes a child."""
@@ -333,7 +381,10 @@ class _Tree:
     def _answers_diagnosis(self, child: Composition, node: Composition) -> bool:
         """Whether a child has a mechanism that the diagnosis proposes and its node has not."""
         before, after = node.slots, child.slots
-        return any(name in after.get(slot, ()) and name not in before.get(slot, ()) for slot, name in self._wanted)
+        return any(
+            name in after.get(slot, ()) and name not in before.get(slot, ())
+            for slot, name in self._wanted
+        )
 
     def _edited(self, composition: Composition) -> list[tuple[str, Composition]]:
         if composition.key not in self._edits:
@@ -345,8 +396,13 @@ class _Tree:
         found = []
         for start in self.brief.starts[:2]:
             for words, composition in self._edited(start.composition):
-                if self._answers_diagnosis(composition, start.composition) and words not in self.brief.warnings:
-                    change = words if start.change.startswith("narrow") else f"{start.change}; {words}"
+                if (
+                    self._answers_diagnosis(composition, start.composition)
+                    and words not in self.brief.warnings
+                ):
+                    change = (
+                        words if start.change.startswith("narrow") else f"{start.change}; {words}"
+                    )
                     found.append((composition, start.digest, change))
         return [found[place] for place in self.rng.permutation(len(found))]
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli, Trials
-from theories.errors import TheoryProbabilityError
-from theories.sandbox.client import Sandbox, Session
-from theories.sequence import Followed, follow
-from theories.theory import Theory
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.errors import TheoryProbabilityError
+from lakatos.theories.sandbox.client import Sandbox, Session
+from lakatos.theories.sequence import Followed, follow
+from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
 N_ALONE = 2
@@ -44,7 +44,9 @@ def check_people_alone(
     Raises:
         TheoryProbabilityError: A person is answered about otherwise alone.
     """
-    everybody = [(place, person) for place, item in enumerate(followed) for person in range(len(item.noted))]
+    everybody = [
+        (place, person) for place, item in enumerate(followed) for person in range(len(item.noted))
+    ]
     for chosen in np.random.default_rng().permutation(len(everybody))[:N_ALONE]:
         place, person = everybody[chosen]
         item, found = trials[place], followed[place]
@@ -86,7 +88,11 @@ def check_trials_alone(
     """
     rng = np.random.default_rng()
     draw = int(rng.integers(len(answers[0])))
-    places = [(place, int(row)) for place, item in enumerate(stimuli) for row in rng.permutation(len(item))[:N_ALONE]]
+    places = [
+        (place, int(row))
+        for place, item in enumerate(stimuli)
+        for row in rng.permutation(len(item))[:N_ALONE]
+    ]
     single = [stimuli[place].take([row]).arrays for place, row in places]
     source, n_options = theory.program.source, domain.n_options(stimuli[0])
     with sandbox.open_session(source, single, n_options=n_options, lint=False) as session:
@@ -121,5 +127,7 @@ def _draws_of(parameters: Mapping[str, Array], draws: Sequence[int]) -> dict[str
 
 
 def _words(parameters: Mapping[str, Array], draw: int) -> str:
-    values = ", ".join(f"{name}={float(values[draw]):.6g}" for name, values in parameters.items() if name)
+    values = ", ".join(
+        f"{name}={float(values[draw]):.6g}" for name, values in parameters.items() if name
+    )
     return f"draw {draw}" + (f" ({values})" if values else "")

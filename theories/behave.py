@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.participants.simulated import Behaviour, independent
-from experiments.task import Domain, Stimuli
-from theories.sandbox.client import Sandbox
-from theories.sequence import simulate
-from theories.theory import Theory
+from lakatos.experiments.participants.simulated import Behaviour, independent
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sequence import simulate
+from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
 FEW_ORDERS = 8
@@ -36,7 +36,9 @@ class Crowd:
         self.domain, self.stimuli = domain, stimuli
         self.walks = theory.learns or domain.sequential
         self._session = sandbox.open_session(
-            theory.program.source, [] if self.walks else [stimuli.arrays], n_options=domain.n_options(stimuli)
+            theory.program.source,
+            [] if self.walks else [stimuli.arrays],
+            n_options=domain.n_options(stimuli),
         )
 
     def behave(
@@ -48,7 +50,9 @@ class Crowd:
     ) -> Behaviour:
         """What people do who go through ``order``; arguments as in `behave`."""
         if not self.walks:
-            rule = independent(lambda stimuli, rng, n_participants: self._session.probabilities(people)[0])
+            rule = independent(
+                lambda stimuli, rng, n_participants: self._session.probabilities(people)[0]
+            )
             return rule(self.stimuli, order, rng, random_choice_share)
         n_people, n_steps = order.shape
         orders, group = np.unique(order, axis=0, return_inverse=True)
@@ -57,11 +61,18 @@ class Crowd:
         for alike in members:
             uniform[alike] = rng.random((n_steps, len(alike))).T
         walk = partial(
-            simulate, self._session, self.domain, rng=rng, stimuli=self.stimuli, random_choice_share=random_choice_share
+            simulate,
+            self._session,
+            self.domain,
+            rng=rng,
+            stimuli=self.stimuli,
+            random_choice_share=random_choice_share,
         )
         if len(orders) > FEW_ORDERS:
             done = walk(people, order=order, paired=True, uniform=uniform[None])
-            return Behaviour(done.response[0], {name: table[0] for name, table in done.feedback.items()})
+            return Behaviour(
+                done.response[0], {name: table[0] for name, table in done.feedback.items()}
+            )
         response = np.zeros(order.shape, dtype=np.int64)
         feedback: dict[str, NDArray[Any]] = {}
         for rows, alike in zip(orders, members, strict=True):
@@ -76,7 +87,10 @@ class Crowd:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._session.close()
 

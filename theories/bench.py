@@ -15,26 +15,40 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from experiments.design import (
+from lakatos.experiments.design import (
     choose_trials,
     design_from_json,
     design_to_json,
     information_of_batch,
     outcome_probabilities,
 )
-from experiments.errors import DesignError
-from experiments.power import recovery_power
-from experiments.task import Design, Domain, Stimuli, Trials, check_unmixed, with_random_sides
-from theories.diagnosis import Predictions, Residuals
-from theories.diagnosis.case_file import Examination, examine
-from theories.diagnosis.rule import words
-from theories.errors import BenchError
-from theories.grammar import Grammar
-from theories.laboratory import Laboratory
-from theories.score import average, is_tie, learn_population, log_predictive, mean_over_units, paired_difference
-from theories.theory import Theory
-from traces.digest import Digest, digest_of, is_digest
-from traces.errors import ArtifactError
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.power import recovery_power
+from lakatos.experiments.task import (
+    Design,
+    Domain,
+    Stimuli,
+    Trials,
+    check_unmixed,
+    with_random_sides,
+)
+from lakatos.theories.diagnosis import Predictions, Residuals
+from lakatos.theories.diagnosis.case_file import Examination, examine
+from lakatos.theories.diagnosis.rule import words
+from lakatos.theories.errors import BenchError
+from lakatos.theories.grammar import Grammar
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.score import (
+    average,
+    is_tie,
+    learn_population,
+    log_predictive,
+    mean_over_units,
+    paired_difference,
+)
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest, digest_of, is_digest
+from lakatos.traces.errors import ArtifactError
 
 Array = NDArray[np.float64]
 MOST_SHOWN = 12
@@ -113,7 +127,9 @@ class Bench:
             return self.answers[name]
         kept = self._kept(name)
         if "participant" not in kept:
-            raise BenchError(f"{name[:80]!r} names no answers; simulate some, or name one of: {self._known()}.")
+            raise BenchError(
+                f"{name[:80]!r} names no answers; simulate some, or name one of: {self._known()}."
+            )
         return Trials.from_json(kept)
 
     def design(self, name: str) -> Design:
@@ -123,7 +139,9 @@ class Bench:
             return Design(name, trials.stimuli, 1, max(trials.n_participants, 2))
         kept = self._kept(name)
         if "n_participants" not in kept:
-            raise BenchError(f"{name[:80]!r} names no design; search one, or name one of: {self._known()}.")
+            raise BenchError(
+                f"{name[:80]!r} names no design; search one, or name one of: {self._known()}."
+            )
         return design_from_json(kept)
 
     def rng(self, function: str, **arguments: Any) -> np.random.Generator:
@@ -138,7 +156,9 @@ class Bench:
                 kept = None
             if isinstance(kept, dict):
                 return kept
-        raise BenchError(f"there is no experiment, design or simulation {name[:80]!r}; there are: {self._known()}.")
+        raise BenchError(
+            f"there is no experiment, design or simulation {name[:80]!r}; there are: {self._known()}."
+        )
 
     def _known(self) -> str:
         return ", ".join(self.answers) or "none"
@@ -178,9 +198,19 @@ class Simulated(Result):
 def simulate(bench: Bench, arguments: SimulateArguments) -> Simulated:
     """Answers of people who follow a theory, for every trial of a design."""
     theory, design = bench.theory(arguments.theory), bench.design(arguments.design)
-    rng = bench.rng("simulate", theory=theory.digest, stimuli=design.stimuli.to_json(), n_people=arguments.n_people)
+    rng = bench.rng(
+        "simulate",
+        theory=theory.digest,
+        stimuli=design.stimuli.to_json(),
+        n_people=arguments.n_people,
+    )
     (trials,) = bench.laboratory.simulate(
-        [theory], design.stimuli, arguments.n_people, rng, n_draws=bench.n_draws, repetitions=design.repetitions
+        [theory],
+        design.stimuli,
+        arguments.n_people,
+        rng,
+        n_draws=bench.n_draws,
+        repetitions=design.repetitions,
     )
     return Simulated(
         answers=bench.shelf.put_json(trials.to_json()),
@@ -236,7 +266,9 @@ def compare_predictions(bench: Bench, arguments: CompareArguments) -> Compared:
                     second_proportion=float(own[row, -1]),
                 )
             )
-    return Compared(pairs=tuple(sorted(pairs, key=lambda pair: (-pair.distance, pair.first, pair.second))))
+    return Compared(
+        pairs=tuple(sorted(pairs, key=lambda pair: (-pair.distance, pair.first, pair.second)))
+    )
 
 
 class ScoreArguments(Arguments):
@@ -283,7 +315,9 @@ def score(bench: Bench, arguments: ScoreArguments) -> Scored:
         for items in bench.laboratory.evidence_of(theories, trials, bench.n_draws)
     ]
     means = [average([mean_over_units(item) for item in items]) for items in own]
-    order = sorted(range(len(theories)), key=lambda place: (-means[place].value, theories[place].digest))
+    order = sorted(
+        range(len(theories)), key=lambda place: (-means[place].value, theories[place].digest)
+    )
     lines = []
     for place in order:
         behind = paired_difference(own[order[0]], own[place])
@@ -336,12 +370,21 @@ def search_design(bench: Bench, arguments: SearchArguments) -> Searched:
         for own in bench.laboratory.answers_of(theories, [candidates], bench.n_draws)
     ]
     prior = np.full(len(theories), -np.log(len(theories)))
-    chosen = choose_trials(answers, prior, n_trials=n_trials, rng=rng, random_share=arguments.random_share)
+    chosen = choose_trials(
+        answers, prior, n_trials=n_trials, rng=rng, random_share=arguments.random_share
+    )
     rows = list(chosen.rows)
     stimuli = candidates.take(rows)
     gain = information_of_batch([own[:, rows] for own in answers], prior, rng=rng, n_people=256)
     name = f"proposed-{digest_of(given)[:8]}"
-    design = Design(name, stimuli, arguments.repetitions, arguments.n_people, chosen.random_rows, chosen.information)
+    design = Design(
+        name,
+        stimuli,
+        arguments.repetitions,
+        arguments.n_people,
+        chosen.random_rows,
+        chosen.information,
+    )
     return Searched(
         design=bench.shelf.put_json(design_to_json(design)),
         information=gain.value,
@@ -380,7 +423,9 @@ def recover(bench: Bench, arguments: RecoverArguments) -> Recovered:
     _one_shot(bench, "recover")
     design = bench.design(arguments.design)
     given = arguments.model_dump(mode="json") | {"theories": [theory.digest for theory in theories]}
-    answers = [own[0] for own in bench.laboratory.answers_of(theories, [design.stimuli], bench.n_draws)]
+    answers = [
+        own[0] for own in bench.laboratory.answers_of(theories, [design.stimuli], bench.n_draws)
+    ]
     table = recovery_power(
         answers,
         design.repetitions,
@@ -396,7 +441,9 @@ def recover(bench: Bench, arguments: RecoverArguments) -> Recovered:
                 power = float(table.power[true, rival])
                 names = {"true": theories[true].digest, "rival": theories[rival].digest}
                 pairs.append(Recovery(**names, power=power, low=low, high=high))
-    return Recovered(pairs=tuple(sorted(pairs, key=lambda pair: (pair.power, pair.true, pair.rival))))
+    return Recovered(
+        pairs=tuple(sorted(pairs, key=lambda pair: (pair.power, pair.true, pair.rival)))
+    )
 
 
 class ExamineArguments(Arguments):
@@ -434,7 +481,12 @@ def analyse_residuals(bench: Bench, arguments: ExamineArguments) -> Misfits:
     seen = _examined(bench, arguments)
     return Misfits(
         findings=tuple(
-            Misfit(feature=words(item.check.feature), confidence=item.confidence, gain=item.gain.total, q=item.q)
+            Misfit(
+                feature=words(item.check.feature),
+                confidence=item.confidence,
+                gain=item.gain.total,
+                q=item.q,
+            )
             for item in seen.found
         ),
         n_checks=len(seen.checks),
@@ -465,7 +517,12 @@ def check_predictions(bench: Bench, arguments: ExamineArguments) -> Checks:
     ranked = sorted(seen.checks, key=lambda item: (item.p, item.rule, item.feature))[:MOST_SHOWN]
     return Checks(
         checks=tuple(
-            Checked(rule=item.rule, feature=words(item.feature), z=_finite(item.z), p=min(max(item.p, 0.0), 1.0))
+            Checked(
+                rule=item.rule,
+                feature=words(item.feature),
+                z=_finite(item.z),
+                p=min(max(item.p, 0.0), 1.0),
+            )
             for item in ranked
         ),
         n_checks=len(seen.checks),
@@ -498,7 +555,9 @@ def _distinct(bench: Bench, names: Sequence[str]) -> list[Theory]:
     """
     theories = [bench.theory(name) for name in names]
     if len({theory.digest for theory in theories}) < len(theories):
-        raise BenchError(f"a theory is named twice among {', '.join(map(repr, names))}; name each once.")
+        raise BenchError(
+            f"a theory is named twice among {', '.join(map(repr, names))}; name each once."
+        )
     return theories
 
 
@@ -511,7 +570,9 @@ def _one_shot(bench: Bench, function: str) -> None:
 
 
 def _described(bench: Bench, stimuli: Stimuli) -> tuple[str, ...]:
-    return tuple(bench.domain.describe(stimuli, row) for row in range(min(len(stimuli), MOST_SHOWN)))
+    return tuple(
+        bench.domain.describe(stimuli, row) for row in range(min(len(stimuli), MOST_SHOWN))
+    )
 
 
 def _finite(value: float) -> float:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 from scipy.stats import qmc
 
-from experiments.task import Trials
-from theories.prior import Prior
-from theories.score import UnitScores, log_likelihood
-from theories.sequence import TINY
+from lakatos.experiments.task import Trials
+from lakatos.theories.prior import Prior
+from lakatos.theories.score import UnitScores, log_likelihood
+from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
 Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
@@ -66,11 +66,15 @@ def calibrate(
         return dict(priors)
     names = list(priors)
     uniform = np.clip(
-        qmc.Sobol(len(names), scramble=True, rng=np.random.default_rng(0)).random(n_draws), 1e-9, 1 - 1e-9
+        qmc.Sobol(len(names), scramble=True, rng=np.random.default_rng(0)).random(n_draws),
+        1e-9,
+        1 - 1e-9,
     )
     if all(item.pooled for item in trials):
         shared = _Shared(priors, trials, predict)
-        drawn = {name: priors[name].quantile(uniform[:, column]) for column, name in enumerate(names)}
+        drawn = {
+            name: priors[name].quantile(uniform[:, column]) for column, name in enumerate(names)
+        }
         points = shared.fractions(drawn)
         if start:
             points = np.concatenate([_Shared(start, trials, predict).point()[None], points])
@@ -78,10 +82,14 @@ def calibrate(
     low, high = _latent_limits(priors)
     current = dict(start or priors)
     for _ in range(n_iterations):
-        drawn = {name: current[name].quantile(uniform[:, column]) for column, name in enumerate(names)}
+        drawn = {
+            name: current[name].quantile(uniform[:, column]) for column, name in enumerate(names)
+        }
         latent = np.stack([priors[name].latent(drawn[name]) for name in names])
         log_p = likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
-        found = _maximise(current, latent, low, high, log_p, np.ones((log_p.shape[1], 1)), N_ROUNDS_WITHIN)
+        found = _maximise(
+            current, latent, low, high, log_p, np.ones((log_p.shape[1], 1)), N_ROUNDS_WITHIN
+        )
         current = {
             name: priors[name].narrowed(float(center), float(spread))
             for name, center, spread in zip(names, found.centers[0], found.spreads[0], strict=True)
@@ -91,7 +99,9 @@ def calibrate(
 
 def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
     """``(n_draws, n_participants of all experiments)`` nats."""
-    return np.concatenate([log_likelihood(p, item.counts) for p, item in zip(answers, trials, strict=True)], axis=1)
+    return np.concatenate(
+        [log_likelihood(p, item.counts) for p, item in zip(answers, trials, strict=True)], axis=1
+    )
 
 
 def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
@@ -101,7 +111,9 @@ def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
     return low, high
 
 
-def most_likely_normals(mean: Array, variance: Array, low: Array, high: Array) -> tuple[Array, Array]:
+def most_likely_normals(
+    mean: Array, variance: Array, low: Array, high: Array
+) -> tuple[Array, Array]:
     """The normals, truncated to limits, that are most likely to have yielded draws with these moments.
 
     Taking mean and spread themselves instead would narrow the population in every round, because truncation narrows
@@ -119,7 +131,10 @@ def most_likely_normals(mean: Array, variance: Array, low: Array, high: Array) -
     low, high = (np.broadcast_to(limit, np.shape(mean)).reshape(size) for limit in (low, high))
     mean, variance = np.reshape(mean, size), np.reshape(variance, size)
     steps = np.linspace(0.0, 1.0, N_GRID)
-    first = [low, np.log(SMALLEST_SPREAD * (high - low))]  # ends of the box: center, and log of the spread
+    first = [
+        low,
+        np.log(SMALLEST_SPREAD * (high - low)),
+    ]  # ends of the box: center, and log of the spread
     last = [high, np.log(high - low)]
     best = [low, low]
     for _ in range(6):
@@ -178,7 +193,13 @@ class _Populations:
 
 
 def _maximise(
-    people: Mapping[str, Prior], latent: Array, low: Array, high: Array, log_p: Array, counted: Array, n_rounds: int
+    people: Mapping[str, Prior],
+    latent: Array,
+    low: Array,
+    high: Array,
+    log_p: Array,
+    counted: Array,
+    n_rounds: int,
 ) -> _Populations:
     """Expectation maximisation with the draws that there are, weighted anew in every round.
 
@@ -198,11 +219,16 @@ def _maximise(
     for _ in range(n_rounds):
         weights = np.exp(log_weights)
         explained = np.maximum(weights @ likelihood, 1e-300)  # (n_groups, n_units)
-        posterior = weights * ((counted.T / explained) @ likelihood.T) / counted.sum(axis=0)[:, None]
+        posterior = (
+            weights * ((counted.T / explained) @ likelihood.T) / counted.sum(axis=0)[:, None]
+        )
         mean = posterior @ latent.T
         variance = np.maximum(posterior @ latent.T**2 - mean**2, 0.0)
         centers, spreads = most_likely_normals(mean, variance, low, high)
-        ratio = [_log_density(latent, *own, low, high) - before for own in zip(centers, spreads, strict=True)]
+        ratio = [
+            _log_density(latent, *own, low, high) - before
+            for own in zip(centers, spreads, strict=True)
+        ]
         log_weights = np.array(ratio) - logsumexp(ratio, axis=1, keepdims=True)
         if np.exp(2 * log_weights).sum(axis=1).max() * n_draws > LEAST_SHARE**-1:
             break
@@ -229,7 +255,9 @@ class _Shared:
     dampings = (0.1, 1.0, 10.0, 100.0, 1000.0)
     """Tried in every round, as multiples of the damping that worked last."""
 
-    def __init__(self, priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict) -> None:
+    def __init__(
+        self, priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict
+    ) -> None:
         self.priors, self.trials, self.predict = dict(priors), trials, predict
         self.low, self.high = _latent_limits(priors)
         self.counts = np.concatenate([item.counts.sum(axis=0) for item in trials])
@@ -238,7 +266,9 @@ class _Shared:
 
     def fractions(self, values: Mapping[str, Array]) -> Array:
         """``(n_draws, n_parameters)`` points in the unit box, from parameter values."""
-        latent = np.stack([prior.latent(values[name]) for name, prior in self.priors.items()], axis=1)
+        latent = np.stack(
+            [prior.latent(values[name]) for name, prior in self.priors.items()], axis=1
+        )
         return np.asarray(np.clip((latent - self.low) / (self.high - self.low), 0.0, 1.0))
 
     def probabilities(self, points: Array) -> Array:
@@ -272,7 +302,9 @@ class _Shared:
         p = np.maximum(probabilities, 1e-3)
         surplus = (self.counts - self.totals * probabilities) / p
         gradient = np.einsum("...pto,...to->...pt", slopes, surplus)
-        information = np.einsum("...pto,...qto,...to->...pqt", slopes, slopes, self.totals / p, optimize=True)
+        information = np.einsum(
+            "...pto,...qto,...to->...pqt", slopes, slopes, self.totals / p, optimize=True
+        )
         return gradient, information
 
     def fit(self, points: Array, *, n_starts: int = 3, n_rounds: int = 24) -> Array:
@@ -286,18 +318,24 @@ class _Shared:
         points, deviance = points[order], deviance[order]
         row, damping = np.arange(len(points)), np.full(len(points), 0.1)
         for _ in range(n_rounds):
-            gradient, information = (part.sum(axis=-1) for part in self.scores(*self.slopes(points)))
+            gradient, information = (
+                part.sum(axis=-1) for part in self.scores(*self.slopes(points))
+            )
             tried = damping[:, None] * np.array(self.dampings)
             stuck = ((points <= 0) & (gradient < 0)) | ((points >= 1) & (gradient > 0))
             free = ~stuck[:, None, :]
             size = np.maximum(np.einsum("spp->sp", information), 1e-9)
             curvature = information[:, None] * (free[..., :, None] & free[..., None, :])
             curvature = (
-                curvature + np.eye(points.shape[1]) * (tried[:, :, None] * size[:, None] + stuck[:, None])[..., None]
+                curvature
+                + np.eye(points.shape[1])
+                * (tried[:, :, None] * size[:, None] + stuck[:, None])[..., None]
             )
             moves = np.linalg.solve(curvature, (gradient[:, None] * free)[..., None])[..., 0]
             ahead = np.clip(points[:, None] + moves, 0.0, 1.0)
-            reached = self.deviance(self.probabilities(ahead.reshape(-1, points.shape[1]))).reshape(tried.shape)
+            reached = self.deviance(self.probabilities(ahead.reshape(-1, points.shape[1]))).reshape(
+                tried.shape
+            )
             best = reached.argmin(axis=1)
             better = reached[row, best] < deviance
             gained = np.where(better, deviance - reached[row, best], 0.0)
@@ -326,24 +364,41 @@ class _Shared:
         centre = self.probabilities(point[None])
         expected = self.totals * np.maximum(centre[0], 1e-3)
         freedom = max(self.counts[:, 1:].size - len(point), 1)
-        dispersion = max(1.0, float(((self.counts - expected) ** 2 / np.maximum(expected, TINY)).sum() / freedom))
+        dispersion = max(
+            1.0, float(((self.counts - expected) ** 2 / np.maximum(expected, TINY)).sum() / freedom)
+        )
         distances = np.geomspace(0.25 * SMALLEST_SPREAD, 0.5, 12)
         axes = np.eye(len(point))
-        moved = point + distances[:, None, None, None] * np.stack([axes, -axes])  # (distance, side, parameter, :)
+        moved = point + distances[:, None, None, None] * np.stack(
+            [axes, -axes]
+        )  # (distance, side, parameter, :)
         inside = ((moved >= 0) & (moved <= 1)).all(axis=-1)
         answers = self.probabilities(np.clip(moved, 0.0, 1.0).reshape(-1, len(point)))
-        rises = (self.deviance(answers).reshape(inside.shape) - self.deviance(centre)[0]) / dispersion
+        rises = (
+            self.deviance(answers).reshape(inside.shape) - self.deviance(centre)[0]
+        ) / dispersion
         rise = np.where(inside, rises, 0.0).sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
         rise = np.maximum.accumulate(np.maximum(rise, 1e-9), axis=0)
-        spread = [float(np.exp(np.interp(np.log(0.5), np.log(column), np.log(distances)))) for column in rise.T]
+        spread = [
+            float(np.exp(np.interp(np.log(0.5), np.log(column), np.log(distances))))
+            for column in rise.T
+        ]
         return {
-            name: prior.narrowed(float(self.low[column] + width * point[column]), float(width * spread[column]))
-            for column, ((name, prior), width) in enumerate(zip(self.priors.items(), self.high - self.low, strict=True))
+            name: prior.narrowed(
+                float(self.low[column] + width * point[column]), float(width * spread[column])
+            )
+            for column, ((name, prior), width) in enumerate(
+                zip(self.priors.items(), self.high - self.low, strict=True)
+            )
         }
 
 
 def leave_one_out(
-    priors: Mapping[str, Prior], trials: Sequence[Trials], predict: Predict, *, by_experiment: bool = False
+    priors: Mapping[str, Prior],
+    trials: Sequence[Trials],
+    predict: Predict,
+    *,
+    by_experiment: bool = False,
 ) -> list[UnitScores]:
     """How well a theory calibrated on pooled answers would predict every trial (or experiment) from all the others.
 
@@ -377,7 +432,9 @@ def leave_one_out(
     for rows in np.split(np.arange(len(log_p)), ends[:-1]):
         counts = shared.counts[rows]
         answered = counts.sum(axis=1) > 0
-        found.append(UnitScores((counts * log_p[rows]).sum(axis=1)[answered], counts.sum(axis=1)[answered]))
+        found.append(
+            UnitScores((counts * log_p[rows]).sum(axis=1)[answered], counts.sum(axis=1)[answered])
+        )
     return found
 
 
@@ -395,10 +452,15 @@ def _without_experiments(shared: _Shared, ends: NDArray[np.intp]) -> Array:
     point = shared.point()
     probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
     starts = [0, *ends[:-1]]
-    gradient, information = (np.add.reduceat(part, starts, axis=-1) for part in shared.scores(probabilities, slopes))
+    gradient, information = (
+        np.add.reduceat(part, starts, axis=-1) for part in shared.scores(probabilities, slopes)
+    )
     moved = np.clip(point + _steps_without(point, gradient, information), 0.0, 1.0)
     answers = shared.probabilities(moved)
-    own = [answers[place, start:end] for place, (start, end) in enumerate(zip(starts, ends, strict=True))]
+    own = [
+        answers[place, start:end]
+        for place, (start, end) in enumerate(zip(starts, ends, strict=True))
+    ]
     return np.concatenate(own)
 
 

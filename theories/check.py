@@ -20,20 +20,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-import theories.errors
-from experiments.task import Domain, Stimuli
-from experiments.variation import HasMeasures
-from theories.account import ClauseWording, ToldClause
-from theories.claim import check_claim
-from theories.clause_check import N_PEOPLE, AskedTrials, TriedClause, on_its_side, triable, try_clause, without
-from theories.errors import GrammarError, TheoryError
-from theories.families import FAMILIES
-from theories.grammar import composition_of
-from theories.points import at_fractions, check_points
-from theories.sandbox.client import Sandbox, Session
-from theories.sandbox.lint import parse
-from theories.sequence import Simulated, replay, simulate
-from theories.theory import Theory, TheoryProgram, read_program
+import lakatos.theories.errors
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.experiments.variation import HasMeasures
+from lakatos.theories.account import ClauseWording, ToldClause
+from lakatos.theories.claim import check_claim
+from lakatos.theories.clause_check import (
+    N_PEOPLE,
+    AskedTrials,
+    TriedClause,
+    on_its_side,
+    triable,
+    try_clause,
+    without,
+)
+from lakatos.theories.errors import GrammarError, TheoryError
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import composition_of
+from lakatos.theories.points import at_fractions, check_points
+from lakatos.theories.sandbox.client import Sandbox, Session
+from lakatos.theories.sandbox.lint import parse
+from lakatos.theories.sequence import Simulated, replay, simulate
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-6
@@ -120,7 +128,9 @@ class CheckReport:
         """A line for each check, failures and advice marked."""
         verdict = "accepted" if self.passed else "refused"
         width = max(len(check.name) for check in self.checks)
-        lines = [f"{self.theory} ({self.digest[:6]}), checked for the domain {self.domain!r}: {verdict}."]
+        lines = [
+            f"{self.theory} ({self.digest[:6]}), checked for the domain {self.domain!r}: {verdict}."
+        ]
         for check in self.checks:
             mark = "ok    " if check.passed else "FAILED" if check.required else "advice"
             lines.append(f"  {mark}  {check.name:<{width}}  {check.sentence}")
@@ -180,14 +190,24 @@ def check_theory(
         failed = Check("source", False, None, None, str(error), error=type(error).__name__)
         return CheckReport("A program without a name", program.digest, domain.name, (failed,))
     trial = _Trial(
-        theory, domain, sandbox, domain.probes if probes is None else lambda _: probes, candidates, seed, n_people
+        theory,
+        domain,
+        sandbox,
+        domain.probes if probes is None else lambda _: probes,
+        candidates,
+        seed,
+        n_people,
     )
-    checks = [Check("source", True, None, None, "it parses, states a claim and declares proper priors.")]
+    checks = [
+        Check("source", True, None, None, "it parses, states a claim and declares proper priors.")
+    ]
     for step in EVERYTHING if steps is None else steps:
         try:
             checks += step(trial)
         except TheoryError as error:
-            checks.append(Check(step.__name__[1:], False, None, None, str(error), error=type(error).__name__))
+            checks.append(
+                Check(step.__name__[1:], False, None, None, str(error), error=type(error).__name__)
+            )
             break
     return CheckReport(theory.name, program.digest, domain.name, tuple(checks), trial.broadcasts)
 
@@ -222,7 +242,9 @@ def load_theory(
     )
     report.raise_for_failure()
     # What was measured in seconds differs from run to run and stays out of records.
-    lasting = tuple(f"{item.name}: {item.sentence}" for item in report.checks if item.name not in TIMES)
+    lasting = tuple(
+        f"{item.name}: {item.sentence}" for item in report.checks if item.name not in TIMES
+    )
     return replace(read_program(program), broadcasts=report.broadcasts, checks=lasting)
 
 
@@ -247,7 +269,9 @@ class _Sheet:
         return replace(self, order=self.order[own], done=done)
 
 
-def _answered(domain: Domain, stimuli: Stimuli, order: NDArray[np.int64], response: NDArray[np.int64]) -> Simulated:
+def _answered(
+    domain: Domain, stimuli: Stimuli, order: NDArray[np.int64], response: NDArray[np.int64]
+) -> Simulated:
     """What follows ``(1, n_sequences, n_steps)`` given answers; there are no probabilities."""
     follows: list[dict[str, Array]] = []
     for step in range(order.shape[1]):
@@ -278,12 +302,17 @@ class _Trial:
         self.rng = np.random.default_rng(seed)
         self.points = check_points(theory.priors, self.rng)
         named = [
-            (f"probe {index} of the domain {domain.name!r}", probe) for index, probe in enumerate(probes(self.rng))
+            (f"probe {index} of the domain {domain.name!r}", probe)
+            for index, probe in enumerate(probes(self.rng))
         ]
         if candidates is not None:
             n_most = len(candidates) if domain.sequential else MOST_CANDIDATES
             self.candidates = candidates.take(np.arange(min(len(candidates), n_most)))
-            some = candidates if domain.sequential else candidates.take(np.arange(min(len(candidates), MOST_ALONE)))
+            some = (
+                candidates
+                if domain.sequential
+                else candidates.take(np.arange(min(len(candidates), MOST_ALONE)))
+            )
             named.append((STUDY, some))
         self.sheets = [self._sheet(name, stimuli) for name, stimuli in named]
         whole = None if self.candidates is None else self._sheet(STUDY, self.candidates, n_people)
@@ -305,7 +334,9 @@ class _Trial:
             with ExitStack() as stack:
                 opened = {
                     number: stack.enter_context(
-                        self.sandbox.open_session(source, stimuli, n_options=number, walks_apart=walks_apart)
+                        self.sandbox.open_session(
+                            source, stimuli, n_options=number, walks_apart=walks_apart
+                        )
                     )
                     for number in numbers
                 }
@@ -314,7 +345,9 @@ class _Trial:
             found = re.search(r"stimuli set (\d+), draw \d+.*?, trial (\d+)", str(error))
             if not found:
                 raise
-            raise type(error)(f"{error} The trial: {self.where(sheets[int(found[1])], int(found[2]))}.") from None
+            raise type(error)(
+                f"{error} The trial: {self.where(sheets[int(found[1])], int(found[2]))}."
+            ) from None
 
     def where(self, sheet: _Sheet, row: int) -> str:
         """A row in words."""
@@ -326,14 +359,20 @@ class _Trial:
 
     def draw(self, index: int, points: Mapping[str, Array] | None = None) -> str:
         """A point in words."""
-        values = ", ".join(f"{name}={values[index]:.6g}" for name, values in (points or self.points).items() if name)
+        values = ", ".join(
+            f"{name}={values[index]:.6g}"
+            for name, values in (points or self.points).items()
+            if name
+        )
         return f"draw {index}" + (f" ({values})" if values else "")
 
 
 class _Asker:
     """The theory, started, in a process for each number of options."""
 
-    def __init__(self, trial: _Trial, sessions: Mapping[int, Session], sheets: Sequence[_Sheet]) -> None:
+    def __init__(
+        self, trial: _Trial, sessions: Mapping[int, Session], sheets: Sequence[_Sheet]
+    ) -> None:
         self.trial, self.sessions, self.sheets = trial, sessions, sheets
 
     def __call__(self, parameters: Mapping[str, Array]) -> list[Array]:
@@ -346,7 +385,9 @@ class _Asker:
 
     def replay(self, parameters: Mapping[str, Array], sheet: _Sheet, done: Simulated) -> Array:
         """``(n_draws, n_sequences, n_steps, n_options)`` along given answers."""
-        return replay(self.session(sheet), self.trial.domain, parameters, sheet.stimuli, sheet.order, done)
+        return replay(
+            self.session(sheet), self.trial.domain, parameters, sheet.stimuli, sheet.order, done
+        )
 
     def session(self, sheet: _Sheet) -> Session:
         """The process that answers about trials with as many options."""
@@ -367,7 +408,10 @@ def _probabilities(trial: _Trial) -> list[Check]:
     with trial.asking(trial.sheets) as ask:
         answers = ask(trial.points)  # the sandbox refuses what is no probability
     n_points, n_rows = len(answers[0]), sum(answer.shape[1] for answer in answers)
-    low, high = min(float(answer.min()) for answer in answers), max(float(answer.max()) for answer in answers)
+    low, high = (
+        min(float(answer.min()) for answer in answers),
+        max(float(answer.max()) for answer in answers),
+    )
     return [
         Check(
             "probabilities",
@@ -389,7 +433,9 @@ def _same_answers(trial: _Trial) -> list[Check]:
     groups = np.array_split(shuffled, min(N_GROUPS, n_points) if trial.walks else n_points)
     with trial.asking(trial.sheets, walks_apart=False) as ask:
         first = ask(trial.points)
-        parts = [ask({name: values[group] for name, values in trial.points.items()}) for group in groups]
+        parts = [
+            ask({name: values[group] for name, values in trial.points.items()}) for group in groups
+        ]
         again = ask(trial.points)
         broadcasts = trial.broadcasts = ask.broadcasts
     with trial.asking(trial.sheets) as ask:
@@ -407,7 +453,9 @@ def _same_answers(trial: _Trial) -> list[Check]:
         "the theory answers differently in another process {where}. Use no randomness, time or addresses.",
     )  # fmt: skip
     good = f"{n_points} draws taken together equal "
-    good += f"the same draws in {len(groups)} groups." if trial.walks else "each of them taken alone."
+    good += (
+        f"the same draws in {len(groups)} groups." if trial.walks else "each of them taken alone."
+    )
     broadcasting = _compared(
         trial, "broadcasting", first, apart, TOLERANCE,
         good if broadcasts else "runs one draw at a time, because draws taken together are refused or differ: slow.",
@@ -452,7 +500,9 @@ def _study_size(trial: _Trial) -> list[Check]:
         return []
     n_units = sheet.order.shape[0] if trial.walks else len(sheet.stimuli)
     units = np.sort(trial.rng.permutation(n_units)[:N_SEQUENCES])
-    points = at_fractions(trial.theory.priors, trial.rng.random((N_DRAWS, len(trial.theory.priors))))
+    points = at_fractions(
+        trial.theory.priors, trial.rng.random((N_DRAWS, len(trial.theory.priors)))
+    )
     with trial.asking([sheet], walks_apart=False) as ask:
         first, again = ask(points), ask(points)
     one = {name: values[-1:] for name, values in points.items()}
@@ -493,26 +543,43 @@ def _table(trial: _Trial) -> list[Check]:
             size,
             MOST_NUMBERS,
             f"its functions hold {size} numbers."
-            + ("" if size <= MOST_NUMBERS else " That is a table, not a rule; say what people do in fewer numbers."),
+            + (
+                ""
+                if size <= MOST_NUMBERS
+                else " That is a table, not a rule; say what people do in fewer numbers."
+            ),
             error="" if size <= MOST_NUMBERS else "TheorySourceError",
         )
     ]
     domain, stimuli = trial.domain, trial.candidates
     if stimuli is None or trial.walks or not isinstance(domain, HasMeasures):
         return checks
-    sets = [stimuli, *(_scaled(stimuli, domain.measured, 1 + sign * nudge) for nudge in NUDGES for sign in (1, -1))]
+    sets = [
+        stimuli,
+        *(
+            _scaled(stimuli, domain.measured, 1 + sign * nudge)
+            for nudge in NUDGES
+            for sign in (1, -1)
+        ),
+    ]
     points = at_fractions(trial.theory.priors, trial.rng.random((4, len(trial.theory.priors))))
     with trial.asking([replace(trial.sheets[-1], stimuli=item) for item in sets]) as ask:
         exact, *beside = ask(points)
     # A limit lies on one side of a trial and a tie breaks by chance; what a table holds stands apart from all sides.
-    apart = np.min([np.abs(item - exact).max(axis=-1) for item in beside], axis=0).max(axis=0) > JUMP
+    apart = (
+        np.min([np.abs(item - exact).max(axis=-1) for item in beside], axis=0).max(axis=0) > JUMP
+    )
     alike = np.ptp(np.stack(beside), axis=0).max(axis=(0, -1)) < JUMP
     jumping = np.flatnonzero(apart & alike)
     passed = len(jumping) <= MOST_JUMPS * len(stimuli)
     words = f"{len(jumping)} of {len(stimuli)} trials of the study are answered otherwise when their last digits change"
     if len(jumping):
         words += f"; the first is {domain.describe(stimuli, int(jumping[0]))}"
-    words += "." if passed else ". The theory knows these trials by heart; say what people do with any trial."
+    words += (
+        "."
+        if passed
+        else ". The theory knows these trials by heart; say what people do with any trial."
+    )
     checks.append(
         Check(
             "digits",
@@ -529,15 +596,25 @@ def _table(trial: _Trial) -> list[Check]:
 def table_size(source: str) -> int:
     """How many numbers of two digits could be hidden in what a source writes down outside its declarations."""
     tree = parse(source)
-    own = [node for node in tree.body if getattr(getattr(node, "targets", [None])[0], "id", "") not in DECLARED]
+    own = [
+        node
+        for node in tree.body
+        if getattr(getattr(node, "targets", [None])[0], "id", "") not in DECLARED
+    ]
     nodes = [item for node in own for item in ast.walk(node)]
     docstrings = {id(item.value) for item in nodes if isinstance(item, ast.Expr)}
-    names = {getattr(item.slice, "value", None) for item in nodes if isinstance(item, ast.Subscript)}
+    names = {
+        getattr(item.slice, "value", None) for item in nodes if isinstance(item, ast.Subscript)
+    }
     short = [item for item in nodes if isinstance(item, ast.Dict) and len(item.keys) <= LONGEST_ROW]
     names |= {getattr(key, "value", None) for item in short for key in item.keys}
     names |= set(read_program(TheoryProgram(source, "")).priors)
     rows = [item for item in nodes if isinstance(item, ast.List | ast.Tuple | ast.Set | ast.Dict)]
-    long = [item for item in rows if len(getattr(item, "elts", getattr(item, "values", ()))) > LONGEST_ROW]
+    long = [
+        item
+        for item in rows
+        if len(getattr(item, "elts", getattr(item, "values", ()))) > LONGEST_ROW
+    ]
     listed = {id(item) for row in long for item in ast.walk(row)}
     size = 0
     for item in nodes:
@@ -545,7 +622,9 @@ def table_size(source: str) -> int:
             continue
         if isinstance(item.value, int | float | complex) and not isinstance(item.value, bool):
             size += max(int(id(item) in listed), len(significant_digits(item.value)) // 2)
-        elif isinstance(item.value, str | bytes) and (item.value not in names or len(item.value) > LONGEST_WORD):
+        elif isinstance(item.value, str | bytes) and (
+            item.value not in names or len(item.value) > LONGEST_WORD
+        ):
             size += len(item.value) // 2
     return size
 
@@ -553,7 +632,9 @@ def table_size(source: str) -> int:
 def significant_digits(number: object) -> str:
     """The digits of a number that carry something: of 0.0250 and of 2500000 "25"."""
     text = hex(number) if isinstance(number, int) else repr(number).split("e")[0]
-    return "".join(character for character in text.removeprefix("0x") if character.isalnum()).strip("0")
+    return "".join(character for character in text.removeprefix("0x") if character.isalnum()).strip(
+        "0"
+    )
 
 
 def _scaled(stimuli: Stimuli, names: Sequence[str], factor: float) -> Stimuli:
@@ -571,12 +652,16 @@ def _order(trial: _Trial) -> list[Check]:
     orders = [trial.rng.permutation(len(sheet.stimuli)) for sheet in trial.sheets]
     orders = [order[::-1] if (order == np.arange(len(order))).all() else order for order in orders]
     mixed = [
-        replace(sheet, stimuli=sheet.stimuli.take(order)) for sheet, order in zip(trial.sheets, orders, strict=True)
+        replace(sheet, stimuli=sheet.stimuli.take(order))
+        for sheet, order in zip(trial.sheets, orders, strict=True)
     ]
     with trial.asking(trial.sheets) as ask:
         straight = ask(trial.points)
     with trial.asking(mixed) as ask:
-        back = [answer[:, np.argsort(order)] for answer, order in zip(ask(trial.points), orders, strict=True)]
+        back = [
+            answer[:, np.argsort(order)]
+            for answer, order in zip(ask(trial.points), orders, strict=True)
+        ]
     return [
         _compared(
             trial, "order", straight, back, TOLERANCE,
@@ -615,7 +700,9 @@ def _choices(trial: _Trial) -> list[Check]:
     observed, probability = [], []
     with trial.asking(trial.sheets) as acting, trial.asking(trial.sheets) as stating:
         for sheet in trial.sheets:
-            did = simulate(acting.session(sheet), trial.domain, points, sheet.stimuli, sheet.order, trial.rng)
+            did = simulate(
+                acting.session(sheet), trial.domain, points, sheet.stimuli, sheet.order, trial.rng
+            )
             stated = stating.replay(points, sheet, did)
             # One option of each choice, in turn, so that the tested events are not tied to one another.
             focal = np.arange(did.response.size).reshape(did.response.shape) % stated.shape[-1]
@@ -666,7 +753,9 @@ def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tupl
     Returns:
         The p-value, the number of groups, and how many events contradict a probability of 0 or 1.
     """
-    impossible = int((((probability <= 0) & (observed == 1)) | ((probability >= 1) & (observed == 0))).sum())
+    impossible = int(
+        (((probability <= 0) & (observed == 1)) | ((probability >= 1) & (observed == 0))).sum()
+    )
     order = np.argsort(probability, kind="stable")
     surplus = np.cumsum((observed - probability)[order])
     variance = np.cumsum((probability * (1 - probability))[order])
@@ -683,8 +772,12 @@ def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tupl
 def _cost(trial: _Trial) -> list[Check]:
     """Processor time per draw-trial and wall time to start; what takes longer than a call may take is refused."""
     n_draws, n_trials = TIMED
-    sheet = max(trial.sheets, key=lambda item: sum(array[0].size for array in item.stimuli.arrays.values()))
-    if not trial.domain.sequential:  # a schedule is walked as it is; others are as long as an experiment
+    sheet = max(
+        trial.sheets, key=lambda item: sum(array[0].size for array in item.stimuli.arrays.values())
+    )
+    if (
+        not trial.domain.sequential
+    ):  # a schedule is walked as it is; others are as long as an experiment
         stimuli = sheet.stimuli.take(np.arange(n_trials) % len(sheet.stimuli))
         order = np.arange(n_trials)[None]
         done = _answered(trial.domain, stimuli, order, np.zeros((1, 1, n_trials), dtype=np.int64))
@@ -717,7 +810,9 @@ def _cost(trial: _Trial) -> list[Check]:
         )
     start = min(starts)
     return [
-        Check("cost", passed, per_million, limit, words, error="" if passed else "TheoryTimeoutError"),
+        Check(
+            "cost", passed, per_million, limit, words, error="" if passed else "TheoryTimeoutError"
+        ),
         Check("start", True, start, None, f"{1000 * start:.3g} ms from text to a first answer."),
     ]
 
@@ -762,14 +857,22 @@ def _sensitivity(trial: _Trial) -> list[Check]:
 def _claim(trial: _Trial) -> list[Check]:
     """The predictions that the source states, tried on its code."""
     report = check_claim(
-        trial.theory, trial.domain, trial.sandbox, candidates=trial.candidates, seed=int(trial.rng.integers(2**31))
+        trial.theory,
+        trial.domain,
+        trial.sandbox,
+        candidates=trial.candidates,
+        seed=int(trial.rng.integers(2**31)),
     )
     found = [
         Check("claim", item.held, max(map(abs, item.change)), None, item.sentence,
               error="" if item.held else "ClaimContradictedError")
         for item in report.tried
     ]  # fmt: skip
-    return found or [Check("claim", True, None, None, "it states no PREDICTIONS that could be tried on its code.")]
+    return found or [
+        Check(
+            "claim", True, None, None, "it states no PREDICTIONS that could be tried on its code."
+        )
+    ]
 
 
 def _clauses(trial: _Trial) -> list[Check]:
@@ -817,7 +920,9 @@ def _tried_clauses(trial: _Trial, clauses: Sequence[ToldClause]) -> list[TriedCl
     groups = [people, *(without(people, clause, priors) for clause in tried)]
     points = {name: np.concatenate([group[name] for group in groups]) for name in people}
     with trial.asking(trial.sheets) as ask:
-        answers = [answer.reshape(len(groups), N_PEOPLE, *answer.shape[1:]) for answer in ask(points)]
+        answers = [
+            answer.reshape(len(groups), N_PEOPLE, *answer.shape[1:]) for answer in ask(points)
+        ]
     asked = [_asked(trial, sheet) for sheet in trial.sheets]
     directed = not any(clause.wording.turns for clause in clauses)
     found = []
@@ -833,8 +938,12 @@ def _asked(trial: _Trial, sheet: _Sheet) -> AskedTrials:
     features = trial.domain.features(sheet.stimuli)
     if not trial.walks:
         return AskedTrials(features, np.full(len(sheet.stimuli), -1))
-    before = np.concatenate([np.full((len(sheet.order), 1), -1), sheet.done.response[0, :, :-1]], axis=1)
-    return AskedTrials({name: values[sheet.order].ravel() for name, values in features.items()}, before.ravel())
+    before = np.concatenate(
+        [np.full((len(sheet.order), 1), -1), sheet.done.response[0, :, :-1]], axis=1
+    )
+    return AskedTrials(
+        {name: values[sheet.order].ravel() for name, values in features.items()}, before.ravel()
+    )
 
 
 def check_clauses(
@@ -896,5 +1005,7 @@ def _compared(
                 f"and {b[draw, row, option]:.6g}"
             )
             worst = max(float(item.max()) for item in gaps)
-            return Check(name, False, worst, limit, bad.format(where=where), error="TheoryProbabilityError")
+            return Check(
+                name, False, worst, limit, bad.format(where=where), error="TheoryProbabilityError"
+            )
     return Check(name, True, max(float(gap.max()) for gap in gaps), limit, good)

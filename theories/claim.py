@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli
-from experiments.variation import HasVariations
-from theories.errors import ClaimContradictedError, TheorySourceError
-from theories.points import check_points
-from theories.sandbox.client import Sandbox
-from theories.sandbox.lint import parse
-from theories.sequence import Simulated, replay, simulate
-from theories.theory import LAPSE, Theory
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.experiments.variation import HasVariations
+from lakatos.theories.errors import ClaimContradictedError, TheorySourceError
+from lakatos.theories.points import check_points
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.lint import parse
+from lakatos.theories.sequence import Simulated, replay, simulate
+from lakatos.theories.theory import LAPSE, Theory
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-7
@@ -78,7 +78,12 @@ class Prediction:
 
     def to_literal(self) -> dict[str, Any]:
         """As declared in a source."""
-        pairs = {"property": self.property, "in": self.variation, "of": self.of, "beyond": self.beyond}
+        pairs = {
+            "property": self.property,
+            "in": self.variation,
+            "of": self.of,
+            "beyond": self.beyond,
+        }
         return {name: value for name, value in pairs.items() if value != ""}
 
 
@@ -137,8 +142,12 @@ class ClaimReport:
 
     def to_text(self) -> str:
         """A line for each prediction."""
-        lines = [f"{self.theory}: {len(self.tried)} prediction{'s' * (len(self.tried) != 1)} tried on its code."]
-        lines += [f"  {'ok    ' if item.held else 'FAILED'}  {item.sentence}" for item in self.tried]
+        lines = [
+            f"{self.theory}: {len(self.tried)} prediction{'s' * (len(self.tried) != 1)} tried on its code."
+        ]
+        lines += [
+            f"  {'ok    ' if item.held else 'FAILED'}  {item.sentence}" for item in self.tried
+        ]
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> dict[str, Any]:
@@ -176,15 +185,24 @@ def read_predictions(source: str) -> tuple[Prediction, ...]:
         TheorySourceError: It is no list of known properties; the message says what is known.
     """
     for node in parse(source).body:
-        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == ["PREDICTIONS"]:
+        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == [
+            "PREDICTIONS"
+        ]:
             where = f"PREDICTIONS at line {node.lineno}"
             try:
                 literal = ast.literal_eval(node.value)
             except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                raise TheorySourceError(f"{where} is not a literal; write names and numbers, no expressions.") from None
+                raise TheorySourceError(
+                    f"{where} is not a literal; write names and numbers, no expressions."
+                ) from None
             if not isinstance(literal, list | tuple):
-                raise TheorySourceError(f'{where} must be a list such as [{{"property": "increasing", "in": ...}}].')
-            return tuple(_read(item, f"{where}, number {number}") for number, item in enumerate(literal, start=1))
+                raise TheorySourceError(
+                    f'{where} must be a list such as [{{"property": "increasing", "in": ...}}].'
+                )
+            return tuple(
+                _read(item, f"{where}, number {number}")
+                for number, item in enumerate(literal, start=1)
+            )
     return ()
 
 
@@ -194,16 +212,22 @@ def _read(item: Any, where: str) -> Prediction:
         raise TheorySourceError(f"{where}: {item!r} states no known property. Known: {known}.")
     unknown = [str(key) for key in item if key not in KEYS]
     if unknown:
-        raise TheorySourceError(f"{where}: unknown entries {', '.join(unknown)}; a prediction has {', '.join(KEYS)}.")
+        raise TheorySourceError(
+            f"{where}: unknown entries {', '.join(unknown)}; a prediction has {', '.join(KEYS)}."
+        )
     varied, of, beyond = item.get("in", ""), item.get("of", ""), item.get("beyond", "")
     if not isinstance(varied, str) or (varied == "") != (item["property"] == "deterministic"):
         raise TheorySourceError(
             f'{where}: {item["property"]!r} needs {"no" if varied else "an"} entry "in" that names what is varied.'
         )
     if of not in ("", *SIDES):
-        raise TheorySourceError(f'{where}: "of" is {of!r}; write "first" or "second", or leave it out for both.')
+        raise TheorySourceError(
+            f'{where}: "of" is {of!r}; write "first" or "second", or leave it out for both.'
+        )
     if isinstance(beyond, bool) or not isinstance(beyond, int | float | str):
-        raise TheorySourceError(f'{where}: "beyond" is {beyond!r}; write a number or the name of a parameter.')
+        raise TheorySourceError(
+            f'{where}: "beyond" is {beyond!r}; write a number or the name of a parameter.'
+        )
     return Prediction(item["property"], varied, of, beyond)
 
 
@@ -244,7 +268,9 @@ def check_claim(
         if prediction.property == "deterministic":
             tried.append(_deterministic(prediction, theory, domain, sandbox, stimuli, points))
         elif prediction.variation in offers:
-            tried.append(_try(prediction, theory, domain, sandbox, offers[prediction.variation], points))
+            tried.append(
+                _try(prediction, theory, domain, sandbox, offers[prediction.variation], points)
+            )
         else:
             raise TheorySourceError(
                 f"PREDICTIONS: the domain {domain.name!r} cannot vary {prediction.variation!r}; "
@@ -290,15 +316,22 @@ class _Offer:
     size_meaning: str = ""
 
 
-def _offers(domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator) -> dict[str, _Offer]:
+def _offers(
+    domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator
+) -> dict[str, _Offer]:
     """Everything that can be varied, by name."""
     offers = _past_offers(domain, stimuli, rng)
     if domain.sequential:
         return offers
     offers["sides"] = _Offer(
-        "the two options change places", tuple(_Contrast((item, domain.swap_sides(item))) for item in stimuli)
+        "the two options change places",
+        tuple(_Contrast((item, domain.swap_sides(item))) for item in stimuli),
     )
-    made = [domain.variations(item, rng) for item in stimuli] if isinstance(domain, HasVariations) else []
+    made = (
+        [domain.variations(item, rng) for item in stimuli]
+        if isinstance(domain, HasVariations)
+        else []
+    )
     for name in made[0] if made else ():
         contrasts = []
         for own in (item[name] for item in made if len(item[name].before)):
@@ -309,7 +342,9 @@ def _offers(domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator
     return offers
 
 
-def _past_offers(domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator) -> dict[str, _Offer]:
+def _past_offers(
+    domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator
+) -> dict[str, _Offer]:
     """What was done at the trial before: which option was chosen, unrewarded, and whether the second was rewarded."""
     choice: list[_Contrast] = []
     reward: list[_Contrast] = []
@@ -318,12 +353,20 @@ def _past_offers(domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Gene
         if len(item) < 2:
             continue
         rows = np.arange(len(item))
-        order = np.array([[0, 1]]) if domain.sequential else np.stack([rng.permutation(rows), rows], axis=1)
+        order = (
+            np.array([[0, 1]])
+            if domain.sequential
+            else np.stack([rng.permutation(rows), rows], axis=1)
+        )
         arrays = item.take(order[:, 0]).arrays
         shown = domain.shown(arrays, {})
 
         def past(
-            option: int, rewarded: float, order: Any = order, arrays: Any = arrays, shown: Any = shown
+            option: int,
+            rewarded: float,
+            order: Any = order,
+            arrays: Any = arrays,
+            shown: Any = shown,
         ) -> Simulated:
             response = np.full((1, len(order), 1), option)
             follows = domain.feedback(arrays, shown, response[:, :, 0])
@@ -331,25 +374,44 @@ def _past_offers(domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Gene
                 follows["reward"] = np.full_like(follows["reward"], rewarded, dtype=np.float64)
             # Two entries each, as for the two steps; nobody is told of the second.
             feedback = {name: np.stack([value, value], axis=-1) for name, value in follows.items()}
-            return Simulated(np.repeat(response, 2, axis=2), np.zeros((*response.shape, 0)), feedback)
+            return Simulated(
+                np.repeat(response, 2, axis=2), np.zeros((*response.shape, 0)), feedback
+            )
 
-        choice.append(_Contrast((item, item), 1, None, order, (past(0, 0.0), past(1, 0.0)), (first, second)))
+        choice.append(
+            _Contrast((item, item), 1, None, order, (past(0, 0.0), past(1, 0.0)), (first, second))
+        )
         told = (f"{second} without reward", f"{second} with a reward of 1")
         if "reward" in past(1, 0.0).feedback:
-            reward.append(_Contrast((item, item), 1, None, order, (past(1, 0.0), past(1, 1.0)), told))
-    meaning = "the second option was chosen just before, not the first" + ", and not rewarded" * bool(reward)
+            reward.append(
+                _Contrast((item, item), 1, None, order, (past(1, 0.0), past(1, 1.0)), told)
+            )
+    meaning = (
+        "the second option was chosen just before, not the first"
+        + ", and not rewarded" * bool(reward)
+    )
     offers = {"last_choice": _Offer(meaning, tuple(choice))}
     if reward:
-        offers["last_reward"] = _Offer("choosing the second option was rewarded just before", tuple(reward))
+        offers["last_reward"] = _Offer(
+            "choosing the second option was rewarded just before", tuple(reward)
+        )
     return offers
 
 
 def _ask(
-    theory: Theory, domain: Domain, sandbox: Sandbox, contrasts: Sequence[_Contrast], points: Mapping[str, Array]
+    theory: Theory,
+    domain: Domain,
+    sandbox: Sandbox,
+    contrasts: Sequence[_Contrast],
+    points: Mapping[str, Array],
 ) -> list[tuple[Array, Array]]:
     """``(n_draws, n_pairs, n_options)`` probabilities before and after each change."""
     sets = [item for contrast in contrasts for item in contrast.stimuli]
-    if not theory.learns and not domain.sequential and not any(contrast.pasts for contrast in contrasts):
+    if (
+        not theory.learns
+        and not domain.sequential
+        and not any(contrast.pasts for contrast in contrasts)
+    ):
         n_options = domain.n_options(sets[0])
         arrays = [item.arrays for item in sets]
         answers = sandbox.probabilities(theory.program.source, points, arrays, n_options=n_options)
@@ -364,17 +426,28 @@ def _ask(
                 pair = []
                 for side, item in enumerate(contrast.stimuli):
                     if contrast.order is not None:
-                        told = replay(session, domain, points, item, contrast.order, contrast.pasts[side])
+                        told = replay(
+                            session, domain, points, item, contrast.order, contrast.pasts[side]
+                        )
                         pair.append(told[:, :, 1])
                     else:  # as the first trial that people see
                         order = np.arange(len(item))[:, None]
-                        pair.append(simulate(session, domain, points, item, order, nobody).probabilities[:, :, 0])
+                        pair.append(
+                            simulate(session, domain, points, item, order, nobody).probabilities[
+                                :, :, 0
+                            ]
+                        )
                 found.append((place, (pair[0], pair[1])))
     return [pair for _, pair in sorted(found, key=lambda item: item[0])]
 
 
 def _try(
-    prediction: Prediction, theory: Theory, domain: Domain, sandbox: Sandbox, offer: _Offer, points: Mapping[str, Array]
+    prediction: Prediction,
+    theory: Theory,
+    domain: Domain,
+    sandbox: Sandbox,
+    offer: _Offer,
+    points: Mapping[str, Array],
 ) -> Tried:
     """One prediction on all pairs of one kind, at all points."""
     words = prediction.words(offer.meaning)
@@ -387,23 +460,45 @@ def _try(
         changes.append(other[..., contrast.option] - before[..., contrast.option])
         allowed.append(np.broadcast_to(_beyond(prediction, contrast, points), changes[-1].shape))
     if not any(mask.any() for mask in allowed):
-        if contrasts and isinstance(prediction.beyond, str) and prediction.beyond:  # the declared range decides
-            return Tried(prediction, True, 0, len(changes[0]), (0.0, 0.0), f"{words}; no trial here reaches that far.")
+        if (
+            contrasts and isinstance(prediction.beyond, str) and prediction.beyond
+        ):  # the declared range decides
+            return Tried(
+                prediction,
+                True,
+                0,
+                len(changes[0]),
+                (0.0, 0.0),
+                f"{words}; no trial here reaches that far.",
+            )
         raise TheorySourceError(f"PREDICTIONS: there is no trial to try this on: {words}.")
     n_pairs, n_draws = sum(int(mask.any(axis=0).sum()) for mask in allowed), len(changes[0])
-    lowest = min(float(change[mask].min(initial=np.inf)) for change, mask in zip(changes, allowed, strict=True))
-    highest = max(float(change[mask].max(initial=-np.inf)) for change, mask in zip(changes, allowed, strict=True))
-    sign = {"increasing": -1.0, "non_decreasing": -1.0, "decreasing": 1.0, "non_increasing": 1.0}.get(
-        prediction.property
+    lowest = min(
+        float(change[mask].min(initial=np.inf))
+        for change, mask in zip(changes, allowed, strict=True)
     )
+    highest = max(
+        float(change[mask].max(initial=-np.inf))
+        for change, mask in zip(changes, allowed, strict=True)
+    )
+    sign = {
+        "increasing": -1.0,
+        "non_decreasing": -1.0,
+        "decreasing": 1.0,
+        "non_increasing": 1.0,
+    }.get(prediction.property)
     wrong = [
         np.where(mask, np.abs(c) if sign is None else sign * c, -np.inf)
         for c, mask in zip(changes, allowed, strict=True)
     ]
     worst = int(np.argmax([item.max(initial=-np.inf) for item in wrong]))
-    draw, row = (int(place) for place in np.unravel_index(int(wrong[worst].argmax()), wrong[worst].shape))
+    draw, row = (
+        int(place) for place in np.unravel_index(int(wrong[worst].argmax()), wrong[worst].shape)
+    )
     contradicted = prediction.property != "depends_on" and wrong[worst][draw, row] > TOLERANCE
-    strongest = {"increasing": highest, "decreasing": -lowest}.get(prediction.property, max(highest, -lowest))
+    strongest = {"increasing": highest, "decreasing": -lowest}.get(
+        prediction.property, max(highest, -lowest)
+    )
     idle = prediction.property in ("increasing", "decreasing", "depends_on") and strongest < LEAST
     tried = Tried(
         prediction, not (contradicted or idle), n_pairs, n_draws, (lowest, highest),
@@ -419,7 +514,9 @@ def _try(
             float(after[draw, row, contrast.option]),
         )
         return replace(
-            tried, sentence=_contradiction(words, f"the probability goes {example.words()}"), counterexample=example
+            tried,
+            sentence=_contradiction(words, f"the probability goes {example.words()}"),
+            counterexample=example,
         )
     if idle:
         found = f"no probability changes so by more than {max(strongest, 0.0):.3g} on {n_pairs} pairs of trials"
@@ -458,7 +555,9 @@ def _deterministic(
     points: Mapping[str, Array],
 ) -> Tried:
     """Whether every choice is sure, or between options that are all alike likely, once nobody lapses."""
-    sober = {name: np.zeros_like(values) if name == LAPSE else values for name, values in points.items()}
+    sober = {
+        name: np.zeros_like(values) if name == LAPSE else values for name, values in points.items()
+    }
     contrasts = [_Contrast((item, item)) for item in stimuli]
     answers = [before for before, _ in _ask(theory, domain, sandbox, contrasts, sober)]
     gaps = []
@@ -466,7 +565,9 @@ def _deterministic(
         alike = (p > TOLERANCE).sum(axis=-1, keepdims=True)
         gaps.append(np.abs(np.where(p > TOLERANCE, p - 1 / alike, p)).max(axis=-1))
     worst = int(np.argmax([gap.max() for gap in gaps]))
-    draw, row = (int(place) for place in np.unravel_index(int(gaps[worst].argmax()), gaps[worst].shape))
+    draw, row = (
+        int(place) for place in np.unravel_index(int(gaps[worst].argmax()), gaps[worst].shape)
+    )
     n_trials, n_draws, words = sum(map(len, stimuli)), len(gaps[0]), prediction.words()
     gap = float(gaps[worst][draw, row])
     if gap <= TOLERANCE:
@@ -477,4 +578,6 @@ def _deterministic(
     example = Counterexample(trial, trial, values, stated, stated)
     shown = ", ".join(f"{name}={value:.6g}" for name, value in values.items())
     found = f"the probability is {stated:.6g} on [{trial}]" + (f" with {shown}" if shown else "")
-    return Tried(prediction, False, n_trials, n_draws, (0.0, gap), _contradiction(words, found), example)
+    return Tried(
+        prediction, False, n_trials, n_draws, (0.0, gap), _contradiction(words, found), example
+    )

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.account import ToldClause
-from theories.prior import Prior
+from lakatos.theories.account import ToldClause
+from lakatos.theories.prior import Prior
 
 Array = NDArray[np.float64]
 LEAST = 1e-3
@@ -56,7 +56,9 @@ def triable(clauses: Sequence[ToldClause]) -> list[ToldClause]:
     return [item for item in clauses if item.direction]
 
 
-def without(people: Mapping[str, Array], clause: ToldClause, priors: Mapping[str, Prior]) -> dict[str, Array]:
+def without(
+    people: Mapping[str, Array], clause: ToldClause, priors: Mapping[str, Prior]
+) -> dict[str, Array]:
     """The same people, the clause's parameter at its null value, or as near to it as its range comes."""
     wording = clause.wording
     prior = priors[wording.by]
@@ -71,7 +73,11 @@ def on_its_side(people: Mapping[str, Array], clause: ToldClause) -> NDArray[np.b
 
 
 def try_clause(
-    clause: ToldClause, changes: Sequence[Array], asked: Sequence[AskedTrials], *, directed: bool = True
+    clause: ToldClause,
+    changes: Sequence[Array],
+    asked: Sequence[AskedTrials],
+    *,
+    directed: bool = True,
 ) -> TriedClause:
     """Judge one clause by what its parameter does to choices.
 
@@ -103,7 +109,9 @@ def try_clause(
     return TriedClause(clause, held, size, _sentence(words, found, held))
 
 
-def _lean(clause: ToldClause, changes: Sequence[Array], asked: Sequence[AskedTrials]) -> float | None:
+def _lean(
+    clause: ToldClause, changes: Sequence[Array], asked: Sequence[AskedTrials]
+) -> float | None:
     """How far changes of the last option follow what the clause names; None where no trial here can show it."""
     total = 0.0
     for change, rows in zip(changes, asked, strict=True):
@@ -112,7 +120,9 @@ def _lean(clause: ToldClause, changes: Sequence[Array], asked: Sequence[AskedTri
             total += float(change[place, rows.last_choice[place]].sum())
         elif clause.wording.shows in rows.features:
             feature = rows.features[clause.wording.shows]
-            total += float(change[:, -1] @ feature) / max(float(np.abs(feature).max(initial=0.0)), 1e-12)
+            total += float(change[:, -1] @ feature) / max(
+                float(np.abs(feature).max(initial=0.0)), 1e-12
+            )
     return total if abs(total) > LEAST else None
 
 

@@ -12,9 +12,9 @@ import ast
 from collections.abc import Mapping
 from functools import cached_property
 
-from theories.sandbox.lint import parse
-from theories.theory import Theory
-from traces.digest import Digest, digest_of
+from lakatos.theories.sandbox.lint import parse
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest, digest_of
 
 ENTRIES = ("start", "choose", "learn")
 """Functions that the laboratory calls."""
@@ -32,7 +32,20 @@ KINDS = {
 """What the arrays of trials hold; others may hold anything."""
 PLACES = frozenset({"arange", "argmax", "argmin", "argsort"})
 KEEPING = frozenset(
-    {"abs", "sum", "min", "max", "mean", "clip", "maximum", "minimum", "sort", "where", "cumsum", "median"}
+    {
+        "abs",
+        "sum",
+        "min",
+        "max",
+        "mean",
+        "clip",
+        "maximum",
+        "minimum",
+        "sort",
+        "where",
+        "cumsum",
+        "median",
+    }
 )
 """Operations whose result is of the kind of what they are given."""
 
@@ -53,7 +66,9 @@ def code_length(source: str) -> int:
     What is written and never used costs nothing, as a grammar's skeleton prepares more than a composition needs.
     """
     code = _Code(source)
-    return len(code.parameters) + sum(_length(node) for statements in code.live.values() for node in statements)
+    return len(code.parameters) + sum(
+        _length(node) for statements in code.live.values() for node in statements
+    )
 
 
 def why_unreadable(theory: Theory) -> str:
@@ -65,7 +80,9 @@ def why_unreadable(theory: Theory) -> str:
     if theory.composition is not None:
         return ""
     code = _Code(theory.program.source)
-    deepest = max((_Depths(code).of_function(name) for name in ENTRIES if name in code.functions), default=0)
+    deepest = max(
+        (_Depths(code).of_function(name) for name in ENTRIES if name in code.functions), default=0
+    )
     if deepest > MOST_NESTED:
         return f"it nests {deepest} conditions, and people follow {MOST_NESTED} at most"
     for name in ENTRIES:
@@ -79,7 +96,9 @@ class _Code:
 
     def __init__(self, source: str) -> None:
         tree = parse(source)
-        self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.functions = {
+            node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)
+        }
         self.parameters: tuple[str, ...] = ()
         for node in tree.body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PARAMETERS":
@@ -150,7 +169,9 @@ class _Depths:
         deepest = 0
         for statement in self.code.live.get(name, []):
             inside = int(isinstance(statement, ast.If | ast.For | ast.While))
-            depth = inside + max((self._of(node, depths) for node in ast.iter_child_nodes(statement)), default=0)
+            depth = inside + max(
+                (self._of(node, depths) for node in ast.iter_child_nodes(statement)), default=0
+            )
             for target in getattr(statement, "targets", []):
                 for variable in _names(target):
                     depths[variable] = depth
@@ -167,7 +188,11 @@ class _Depths:
         if isinstance(node, ast.Call) and _called(node) == "where" and len(node.args) == 3:
             condition, first, second = (self._of(part, depths) for part in node.args)
             return max(1 + first, 1 + second, condition)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.code.functions:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in self.code.functions
+        ):
             return self.of_function(node.func.id) + max(parts, default=0)
         return max(parts, default=0)
 
@@ -197,7 +222,11 @@ class _Quantities:
         return self.mixed
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, ast.Tuple)
+            and len(target.elts) == len(value.elts)
+        ):
             for own, part in zip(target.elts, value.elts, strict=True):
                 self._assign(own, part)
         elif isinstance(target, ast.Name):

@@ -20,12 +20,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli
-from theories.points import at_fractions
-from theories.prior import Prior
-from theories.sandbox.client import Sandbox
-from theories.theory import Theory
-from theories.view import View
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.theories.points import at_fractions
+from lakatos.theories.prior import Prior
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.theory import Theory
+from lakatos.theories.view import View
 
 Array = NDArray[np.float64]
 Level = Literal["mean", "person"]
@@ -79,7 +79,10 @@ class Distances:
         """Of two of the theories."""
         declared = float(self.declared[first, second])
         return Distance(
-            declared, float(self.imitation[first, second]), float(self.imitation[second, first]), self.level
+            declared,
+            float(self.imitation[first, second]),
+            float(self.imitation[second, first]),
+            self.level,
         )
 
 
@@ -94,7 +97,10 @@ class Duplicate:
     @property
     def sentence(self) -> str:
         """For a record."""
-        what = {"mean": "choice proportions", "person": "probabilities of pairs of one person's answers"}
+        what = {
+            "mean": "choice proportions",
+            "person": "probabilities of pairs of one person's answers",
+        }
         return (
             f"predicts as {self.theory.short} does: {what[self.distance.level]} differ by {self.distance.adapted:.4f} "
             f"root mean square after adaptation ({self.distance.declared:.4f} with the declared populations)."
@@ -112,7 +118,9 @@ def behavioural_distance(
     n_draws: int = 256,
 ) -> Distance:
     """How differently two theories predict; arguments as in `distances`."""
-    return distances([first, second], stimuli, domain, sandbox, level=level, n_draws=n_draws).between(0, 1)
+    return distances(
+        [first, second], stimuli, domain, sandbox, level=level, n_draws=n_draws
+    ).between(0, 1)
 
 
 def distances(
@@ -143,7 +151,9 @@ def distances(
     Raises:
         TheoryError: A theory cannot be run on these trials.
     """
-    targets = [[other for other in range(len(theories)) if other != own] for own in range(len(theories))]
+    targets = [
+        [other for other in range(len(theories)) if other != own] for own in range(len(theories))
+    ]
     with _Comparison(theories, stimuli, domain, sandbox, level, n_draws, n_workers) as comparison:
         remaining = comparison.imitate(targets)
         imitation = np.zeros((len(theories), len(theories)))
@@ -209,19 +219,30 @@ class _Comparison:
     ) -> None:
         self.theories, self.level = theories, level
         if len(stimuli) > MOST_TRIALS[level] and not domain.sequential:
-            chosen = np.random.default_rng(0).choice(len(stimuli), MOST_TRIALS[level], replace=False)
+            chosen = np.random.default_rng(0).choice(
+                len(stimuli), MOST_TRIALS[level], replace=False
+            )
             stimuli = stimuli.take(np.sort(chosen))
         self._stack = ExitStack()
         try:
-            self._threads = self._stack.enter_context(ThreadPoolExecutor(n_workers, thread_name_prefix="distance"))
-            self._views = [self._stack.enter_context(View(theory, domain, sandbox, [stimuli])) for theory in theories]
+            self._threads = self._stack.enter_context(
+                ThreadPoolExecutor(n_workers, thread_name_prefix="distance")
+            )
+            self._views = [
+                self._stack.enter_context(View(theory, domain, sandbox, [stimuli]))
+                for theory in theories
+            ]
             drawn = [theory.population(n_draws) for theory in theories]
             self._people = list(self._threads.map(_answers, self._views, drawn))
         except BaseException:
             self._stack.close()
             raise
-        self._fractions = [_fractions(theory.priors, own) for theory, own in zip(theories, drawn, strict=True)]
-        self._inner = [float(self._cross(own, index).mean()) for index, own in enumerate(self._people)]
+        self._fractions = [
+            _fractions(theory.priors, own) for theory, own in zip(theories, drawn, strict=True)
+        ]
+        self._inner = [
+            float(self._cross(own, index).mean()) for index, own in enumerate(self._people)
+        ]
 
     def declared(self) -> Array:
         """``(n_theories, n_theories)`` distances of the declared populations."""
@@ -230,7 +251,9 @@ class _Comparison:
         for i in range(n):
             for j in range(i):
                 shared = float(self._cross(self._people[i], j).mean())
-                found[i, j] = found[j, i] = max(self._inner[i] + self._inner[j] - 2 * shared, 0.0) ** 0.5
+                found[i, j] = found[j, i] = (
+                    max(self._inner[i] + self._inner[j] - 2 * shared, 0.0) ** 0.5
+                )
         return found
 
     def imitate(self, targets: Sequence[Sequence[int]]) -> list[Array]:
@@ -248,7 +271,9 @@ class _Comparison:
             for row, target in enumerate(targets):
                 cross = self._cross(people, target)
                 weights[row] = w = simplex_least_squares(gram, cross)
-                remaining[row] = max(float(w @ gram @ w - 2 * w @ cross) + self._inner[target], 0.0) ** 0.5
+                remaining[row] = (
+                    max(float(w @ gram @ w - 2 * w @ cross) + self._inner[target], 0.0) ** 0.5
+                )
             if not spread or not theory.priors or not targets:
                 break
             kept = np.flatnonzero((weights > LEAST_WEIGHT).any(axis=0))
@@ -257,7 +282,10 @@ class _Comparison:
             moved = places[near] + spread * rng.standard_normal((len(near), places.shape[1]))
             fresh = np.clip(moved, 0.0, 1.0)
             answers = _answers(self._views[own], at_fractions(theory.priors, fresh))
-            people, places = np.concatenate([people[kept], answers]), np.concatenate([places[kept], fresh])
+            people, places = (
+                np.concatenate([people[kept], answers]),
+                np.concatenate([places[kept], fresh]),
+            )
         return remaining
 
     def _kernel(self, first: Array, second: Array) -> Array:
@@ -297,7 +325,11 @@ def _fractions(priors: Mapping[str, Prior], values: Mapping[str, Array]) -> Arra
     for name, prior in priors.items():
         low, high = prior.latent(np.array([prior.low, prior.high]))
         columns.append((prior.latent(values[name]) - low) / (high - low))
-    return np.clip(np.stack(columns, axis=1), 0.0, 1.0) if columns else np.zeros((len(next(iter(values.values()))), 0))
+    return (
+        np.clip(np.stack(columns, axis=1), 0.0, 1.0)
+        if columns
+        else np.zeros((len(next(iter(values.values()))), 0))
+    )
 
 
 def simplex_least_squares(gram: Array, cross: Array, tolerance: float = 1e-8) -> Array:
@@ -322,8 +354,12 @@ def simplex_least_squares(gram: Array, cross: Array, tolerance: float = 1e-8) ->
         support, weights = np.append(support, entering), np.append(weights, 0.0)
         while True:
             inside = gram[np.ix_(support, support)] + ridge * np.eye(len(support))
-            both = np.linalg.solve(inside, np.stack([cross[support], np.ones(len(support))], axis=1))
-            best = both[:, 0] + both[:, 1] * (1 - both[:, 0].sum()) / both[:, 1].sum()  # least where only the sum binds
+            both = np.linalg.solve(
+                inside, np.stack([cross[support], np.ones(len(support))], axis=1)
+            )
+            best = (
+                both[:, 0] + both[:, 1] * (1 - both[:, 0].sum()) / both[:, 1].sum()
+            )  # least where only the sum binds
             out = best <= 0
             if not out.any():
                 weights = best
@@ -372,4 +408,7 @@ def theory_map(distances: Array, n_dimensions: int = 2) -> TheoryMap:
     # Of the two signs of an axis the one that puts the farthest theory on its positive side.
     farthest = positions[np.abs(positions).argmax(axis=0), np.arange(n_dimensions)]
     total = float(np.abs(values).sum())
-    return TheoryMap(positions * np.where(farthest < 0, -1.0, 1.0), float(used.sum()) / total if total > 0 else 1.0)
+    return TheoryMap(
+        positions * np.where(farthest < 0, -1.0, 1.0),
+        float(used.sum()) / total if total > 0 else 1.0,
+    )

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.task import Domain, Trials
-from theories.fit import fitting_draws, learn_people, score_trials
-from theories.grammar import Composition, Grammar
-from theories.prune import halves
-from theories.sandbox.client import Sandbox
-from theories.sandbox.lint import parse
-from theories.score import UnitScores, log_predictive, proportion_error
-from theories.theory import Theory, TheoryProgram, read_program
-from theories.view import View
-from traces.digest import Digest
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.fit import fitting_draws, learn_people, score_trials
+from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.prune import halves
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.lint import parse
+from lakatos.theories.score import UnitScores, log_predictive, proportion_error
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.view import View
+from lakatos.traces.digest import Digest
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,9 @@ def evaluate(
     Raises:
         TheoryError: The source cannot be run.
     """
-    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), author, parents))
+    wide = read_program(
+        TheoryProgram(grammar.write(Composition(composition.slots)), author, parents)
+    )
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
     return _fitted(wide, composition, n_mechanisms, trials, domain, sandbox, n_draws, n_iterations)
 
@@ -84,7 +86,15 @@ def cross_validate(
     """
 
     def fit(chosen: Sequence[Trials]) -> Evaluated:
-        return evaluate(grammar, composition, chosen, domain, sandbox, n_draws=n_draws, n_iterations=n_iterations)
+        return evaluate(
+            grammar,
+            composition,
+            chosen,
+            domain,
+            sandbox,
+            n_draws=n_draws,
+            n_iterations=n_iterations,
+        )
 
     if any(item.pooled or item.n_participants < 4 for item in trials):
         return fit(trials).scores
@@ -92,7 +102,9 @@ def cross_validate(
     parts: list[list[UnitScores]] = [[] for _ in trials]
     for side in (0, 1):
         known = [item.of_people(masks[side]) for item, masks in zip(trials, split, strict=True)]
-        unseen = [item.of_people(masks[1 - side]) for item, masks in zip(trials, split, strict=True)]
+        unseen = [
+            item.of_people(masks[1 - side]) for item, masks in zip(trials, split, strict=True)
+        ]
         theory = fit(known).theory
         draws = fitting_draws(theory, unseen, n_draws)
         with View(theory, domain, sandbox, [item.stimuli for item in unseen]) as view:
@@ -100,7 +112,10 @@ def cross_validate(
         for own, item in zip(parts, found, strict=True):
             own.append(log_predictive(item))
     return tuple(
-        UnitScores(np.concatenate([half.log_predictive for half in own]), np.concatenate([h.n_choices for h in own]))
+        UnitScores(
+            np.concatenate([half.log_predictive for half in own]),
+            np.concatenate([h.n_choices for h in own]),
+        )
         for own in parts
     )
 
@@ -122,7 +137,9 @@ def evaluate_program(
         TheoryError: The source cannot be run.
     """
     empty, size = Composition({}), n_statements(program.source)
-    return _fitted(read_program(program), empty, size, trials, domain, sandbox, n_draws, n_iterations)
+    return _fitted(
+        read_program(program), empty, size, trials, domain, sandbox, n_draws, n_iterations
+    )
 
 
 def _fitted(
@@ -149,7 +166,9 @@ def _fitted(
             evidence = view.evidence(population, trials)
             answers = [item.probabilities for item in evidence]
             scores = tuple(log_predictive(item) for item in evidence)
-    error = np.mean([proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)])
+    error = np.mean(
+        [proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)]
+    )
     return Evaluated(composition, theory, scores, float(error), n_mechanisms, pooled)
 
 

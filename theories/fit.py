@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Trials
-from theories.calibrate import calibrate, leave_groups_out, leave_one_out
-from theories.prior import Prior
-from theories.score import UnitScores, log_predictive
-from theories.theory import Theory
-from theories.view import View
+from lakatos.experiments.task import Trials
+from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
+from lakatos.theories.prior import Prior
+from lakatos.theories.score import UnitScores, log_predictive
+from lakatos.theories.theory import Theory
+from lakatos.theories.view import View
 
 Array = NDArray[np.float64]
 POOLED_DRAWS = 64
@@ -42,7 +42,9 @@ class Scored:
 
 def fitting_draws(theory: Theory, trials: Sequence[Trials], n_draws: int = FITTING_DRAWS) -> int:
     """People drawn in each round of a fit, at most ``n_draws``."""
-    if all(item.pooled for item in trials):  # one point is fitted to all people: draws only start the fit
+    if all(
+        item.pooled for item in trials
+    ):  # one point is fitted to all people: draws only start the fit
         return min(n_draws, POOLED_DRAWS)
     return min(n_draws, WALKING_DRAWS) if theory.learns else n_draws
 
@@ -67,12 +69,16 @@ def learn_people(
     )
 
 
-def score_trials(view: View, people: Mapping[str, Prior], trials: Sequence[Trials]) -> list[UnitScores]:
+def score_trials(
+    view: View, people: Mapping[str, Prior], trials: Sequence[Trials]
+) -> list[UnitScores]:
     """Pooled answers to every trial, predicted from those to all others; see `leave_one_out`."""
     return leave_one_out(people, trials, lambda parameters: _predict(view, parameters))
 
 
-def score_experiments(view: View, people: Mapping[str, Prior], trials: Sequence[Trials], n_draws: int) -> list[Scored]:
+def score_experiments(
+    view: View, people: Mapping[str, Prior], trials: Sequence[Trials], n_draws: int
+) -> list[Scored]:
     """How well a theory predicts every experiment from the others.
 
     Args:
@@ -85,10 +91,14 @@ def score_experiments(view: View, people: Mapping[str, Prior], trials: Sequence[
     evidence = view.evidence(population, trials)
     means = [item.probabilities.mean(axis=0) for item in evidence]
     if all(item.pooled for item in trials):
-        scores = leave_one_out(people, trials, lambda parameters: _predict(view, parameters), by_experiment=True)
+        scores = leave_one_out(
+            people, trials, lambda parameters: _predict(view, parameters), by_experiment=True
+        )
         return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
     log_p = np.concatenate([item.log_likelihood for item in evidence], axis=1)
-    experiment = np.repeat(np.arange(len(trials)), [item.log_likelihood.shape[1] for item in evidence])
+    experiment = np.repeat(
+        np.arange(len(trials)), [item.log_likelihood.shape[1] for item in evidence]
+    )
     groups = experiment if len(trials) > 1 else _folds_of_people(log_p)
     log_weights = leave_groups_out(people, population, log_p, groups)
     found = []

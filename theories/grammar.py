@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from theories.account import ClauseWording, account_of
-from theories.errors import GrammarError
-from theories.prior import parse_prior
+from lakatos.theories.account import ClauseWording, account_of
+from lakatos.theories.errors import GrammarError
+from lakatos.theories.prior import parse_prior
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ class Composition:
     @property
     def key(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Identity of the structure, whatever the priors and the order of names."""
-        return tuple(sorted((slot, tuple(sorted(names))) for slot, names in self.slots.items() if names))
+        return tuple(
+            sorted((slot, tuple(sorted(names))) for slot, names in self.slots.items() if names)
+        )
 
     @property
     def size(self) -> int:
@@ -110,13 +112,17 @@ class Grammar:
             if (item.slot, item.name) == (slot, name):
                 return item
         known = ", ".join(item.name for item in self.mechanisms if item.slot == slot)
-        raise GrammarError(f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}.")
+        raise GrammarError(
+            f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}."
+        )
 
     def used(self, composition: Composition) -> list[Mechanism]:
         """The composition's mechanisms in the order in which they are written."""
         unknown = set(composition.slots) - {slot.name for slot in self.slots}
         if unknown:
-            raise GrammarError(f"the {self.domain} grammar has no slot {', '.join(sorted(unknown))}.")
+            raise GrammarError(
+                f"the {self.domain} grammar has no slot {', '.join(sorted(unknown))}."
+            )
         ordered = []
         for slot in self.slots:
             names = composition.slots.get(slot.name, ())
@@ -125,18 +131,28 @@ class Grammar:
                     f"slot {slot.name!r} takes {slot.least} to {slot.most} different mechanisms, not {list(names)}."
                 )
             chosen = {name: self.mechanism(slot.name, name) for name in names}
-            ordered += [item for item in self.mechanisms if item.slot == slot.name and item.name in chosen]
+            ordered += [
+                item for item in self.mechanisms if item.slot == slot.name and item.name in chosen
+            ]
         return ordered
 
     def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
         """Declared priors, with the composition's replacements."""
-        own = {name: dict(prior) for item in self.used(composition) for name, prior in item.parameters.items()}
-        return own | {name: dict(prior) for name, prior in composition.priors.items() if name in own}
+        own = {
+            name: dict(prior)
+            for item in self.used(composition)
+            for name, prior in item.parameters.items()
+        }
+        return own | {
+            name: dict(prior) for name, prior in composition.priors.items() if name in own
+        }
 
     def predictions_of(self, composition: Composition) -> list[dict[str, Any]]:
         """What the skeleton and the mechanisms predict and no (other) mechanism of the composition breaks."""
         used = self.used(composition)
-        stated: list[tuple[Mapping[str, Any], Mechanism | None]] = [(item, None) for item in self.predictions]
+        stated: list[tuple[Mapping[str, Any], Mechanism | None]] = [
+            (item, None) for item in self.predictions
+        ]
         stated += [(prediction, item) for item in used for prediction in item.predictions]
         found: list[dict[str, Any]] = []
         for prediction, owner in stated:
@@ -177,12 +193,18 @@ class Grammar:
         """
         used = self.used(composition)
         clauses = self.clauses(composition, labels=not name)
-        priors = {key: parse_prior(key, value) for key, value in self.parameters(composition).items()}
+        priors = {
+            key: parse_prior(key, value) for key, value in self.parameters(composition).items()
+        }
         head = name or self.head(composition)
         claim = account_of(head, clauses, priors, pooled=pooled).claim
-        docstring = fill(f"{head}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+        docstring = fill(
+            f"{head}: {claim}", width=110, break_on_hyphens=False, break_long_words=False
+        )
         # In the grammar's order, so that one structure is one source whatever the order of the edits that led to it.
-        slots = {item.slot: [other.name for other in used if other.slot == item.slot] for item in used}
+        slots = {
+            item.slot: [other.name for other in used if other.slot == item.slot] for item in used
+        }
         predictions = self.predictions_of(composition)
         learns = any(item.learn for item in used)
         body = _joined(self.before, *(item.code for item in used), self.after)
@@ -192,7 +214,11 @@ class Grammar:
             f"COMPOSITION = {pformat(slots, width=110, sort_dicts=False)}\n"
             f"CLAUSES = {pformat([item.to_literal() for item in clauses], width=110, sort_dicts=False)}\n"
             + ("POOLED = True\n" if pooled else "")
-            + (f"PREDICTIONS = {pformat(predictions, width=110, sort_dicts=False)}\n" if predictions else "")
+            + (
+                f"PREDICTIONS = {pformat(predictions, width=110, sort_dicts=False)}\n"
+                if predictions
+                else ""
+            )
             + "\n\n"
             + (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
             + (self._learning(used) if learns else "")
@@ -203,7 +229,9 @@ class Grammar:
     def _learning(self, used: Sequence[Mechanism]) -> str:
         """Source of ``start`` and ``learn``."""
         start = _joined("state = {}", *(item.start for item in used), "return state")
-        learn = _joined("state = dict(state)", self.before_learn, *(item.learn for item in used), "return state")
+        learn = _joined(
+            "state = dict(state)", self.before_learn, *(item.learn for item in used), "return state"
+        )
         return (
             f"def start(parameters, trials, xp):\n{start}\n\n"
             f"def learn(parameters, trials, xp, state, response, feedback):\n{learn}\n\n"
@@ -214,16 +242,25 @@ class Grammar:
         found: list[tuple[str, Composition]] = []
         for slot in self.slots:
             have = composition.slots.get(slot.name, ())
-            others = [item.name for item in self.mechanisms if item.slot == slot.name and item.name not in have]
+            others = [
+                item.name
+                for item in self.mechanisms
+                if item.slot == slot.name and item.name not in have
+            ]
             options: list[tuple[str, tuple[str, ...]]] = []
             for index, name in enumerate(have):
                 rest = have[:index] + have[index + 1 :]
                 if len(rest) >= slot.least:
                     options.append((f"drop {name} from {slot.name}", rest))
-                options += [(f"replace {name} by {other} in {slot.name}", (*rest, other)) for other in others]
+                options += [
+                    (f"replace {name} by {other} in {slot.name}", (*rest, other))
+                    for other in others
+                ]
             if len(have) < slot.most:
                 options += [(f"add {other} to {slot.name}", (*have, other)) for other in others]
-            found += [(words, self._with(composition, slot.name, names)) for words, names in options]
+            found += [
+                (words, self._with(composition, slot.name, names)) for words, names in options
+            ]
         return found
 
     def compose(self, rng: np.random.Generator) -> Composition:
@@ -232,7 +269,9 @@ class Grammar:
         for slot in self.slots:
             names = [item.name for item in self.mechanisms if item.slot == slot.name]
             # Optional slots are left empty half of the time, or random compositions would be all ornament.
-            wanted = slot.least if rng.random() < 0.5 else int(rng.integers(slot.least, slot.most + 1))
+            wanted = (
+                slot.least if rng.random() < 0.5 else int(rng.integers(slot.least, slot.most + 1))
+            )
             chosen = rng.permutation(len(names))[: min(wanted, len(names))]
             slots[slot.name] = tuple(names[place] for place in sorted(chosen))
         return Composition(slots)
@@ -245,7 +284,8 @@ class Grammar:
         order = [item.name for item in self.mechanisms if item.slot == slot]
         slots = dict(composition.slots) | {slot: tuple(sorted(names, key=order.index))}
         return Composition(
-            {item.name: slots[item.name] for item in self.slots if item.name in slots}, composition.priors
+            {item.name: slots[item.name] for item in self.slots if item.name in slots},
+            composition.priors,
         )
 
 
@@ -265,10 +305,16 @@ def worded(
     """
     names = {f"{item.slot}:{item.name}" for item in mechanisms}
     if unknown := set(words) - names:
-        raise GrammarError(f"there are words for mechanisms that do not exist: {', '.join(sorted(unknown))}.")
-    return tuple(replace(item, words=words.get(f"{item.slot}:{item.name}", ())) for item in mechanisms)
+        raise GrammarError(
+            f"there are words for mechanisms that do not exist: {', '.join(sorted(unknown))}."
+        )
+    return tuple(
+        replace(item, words=words.get(f"{item.slot}:{item.name}", ())) for item in mechanisms
+    )
 
 
-def composition_of(literal: Mapping[str, Sequence[str]], priors: Mapping[str, Mapping[str, Any]]) -> Composition:
+def composition_of(
+    literal: Mapping[str, Sequence[str]], priors: Mapping[str, Mapping[str, Any]]
+) -> Composition:
     """Read a composition back from a source's ``COMPOSITION`` and ``PARAMETERS``."""
     return Composition({slot: tuple(names) for slot, names in literal.items()}, priors)

@@ -16,22 +16,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from experiments.participants.simulated import as_trials
-from experiments.task import Domain, Stimuli, Trials, check_unmixed
-from theories.behave import behave
-from theories.check import load_theory
-from theories.claim import ClaimReport, Prediction, check_claim
-from theories.distance import Duplicate, find_duplicate
-from theories.errors import TheoryError
-from theories.evaluate import Evaluated, cross_validate, evaluate, evaluate_program
-from theories.fit import N_LATER_ROUNDS, N_ROUNDS, Scored, fitting_draws, learn_people, score_experiments
-from theories.grammar import Composition, Grammar
-from theories.prior import Prior
-from theories.sandbox.client import Limits, Sandbox
-from theories.score import Evidence, UnitScores
-from theories.theory import Theory, TheoryProgram
-from theories.view import View
-from traces.digest import Digest
+from lakatos.experiments.participants.simulated import as_trials
+from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
+from lakatos.theories.behave import behave
+from lakatos.theories.check import load_theory
+from lakatos.theories.claim import ClaimReport, Prediction, check_claim
+from lakatos.theories.distance import Duplicate, find_duplicate
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.evaluate import Evaluated, cross_validate, evaluate, evaluate_program
+from lakatos.theories.fit import (
+    N_LATER_ROUNDS,
+    N_ROUNDS,
+    Scored,
+    fitting_draws,
+    learn_people,
+    score_experiments,
+)
+from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.prior import Prior
+from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.score import Evidence, UnitScores
+from lakatos.theories.theory import Theory, TheoryProgram
+from lakatos.theories.view import View
+from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -46,7 +53,9 @@ CHUNK = 4096
 class Laboratory:
     """Sandboxes and the threads that feed them; a context manager."""
 
-    def __init__(self, domain: Domain, n_workers: int = 2, *, require: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, domain: Domain, n_workers: int = 2, *, require: frozenset[str] = frozenset()
+    ) -> None:
         """Start nothing yet; a sandbox starts with the first theory of its thread.
 
         Args:
@@ -66,7 +75,9 @@ class Laboratory:
         """Protection in which theories run here."""
         return self._pool.submit(lambda: self._sandbox().level.layers).result()
 
-    def check(self, program: TheoryProgram, stimuli: Stimuli | None = None, n_people: int = 2) -> Theory:
+    def check(
+        self, program: TheoryProgram, stimuli: Stimuli | None = None, n_people: int = 2
+    ) -> Theory:
         """The program as a theory that has passed everything in `check_theory`, with what was proved.
 
         Args:
@@ -80,7 +91,9 @@ class Laboratory:
 
         def work() -> Theory:
             sandbox = self._sandbox()
-            return load_theory(program, self.domain, sandbox, thorough=True, candidates=stimuli, n_people=n_people)
+            return load_theory(
+                program, self.domain, sandbox, thorough=True, candidates=stimuli, n_people=n_people
+            )
 
         return self._pool.submit(work).result()
 
@@ -90,14 +103,20 @@ class Laboratory:
             lambda: check_claim(theory, self.domain, self._sandbox(), predictions=predictions)
         ).result()
 
-    def duplicate(self, candidate: Theory, pool: Sequence[Theory], stimuli: Stimuli) -> Duplicate | None:
+    def duplicate(
+        self, candidate: Theory, pool: Sequence[Theory], stimuli: Stimuli
+    ) -> Duplicate | None:
         """The first of ``pool`` that predicts as ``candidate`` does once it may adapt; see `find_duplicate`."""
         found = self._pool.submit(
-            lambda: find_duplicate(candidate, pool, stimuli, self.domain, self._sandbox(), n_workers=1)
+            lambda: find_duplicate(
+                candidate, pool, stimuli, self.domain, self._sandbox(), n_workers=1
+            )
         )
         return found.result()
 
-    def answers_of(self, theories: Sequence[Theory], stimuli: Sequence[Stimuli], n_draws: int) -> list[list[Array]]:
+    def answers_of(
+        self, theories: Sequence[Theory], stimuli: Sequence[Stimuli], n_draws: int
+    ) -> list[list[Array]]:
         """Probabilities of every draw of each theory's population, ``(n_draws, n_trials, n_options)`` each.
 
         Of people who learn, those expected before anybody was asked.
@@ -113,12 +132,16 @@ class Laboratory:
         """What every draw of a theory's people makes of the answers, experiment by experiment."""
         return self.evidence_of([theory], trials, n_draws)[0]
 
-    def evidence_of(self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int) -> list[list[Evidence]]:
+    def evidence_of(
+        self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
+    ) -> list[list[Evidence]]:
         """`evidence` of several theories."""
         check_unmixed(trials)
 
         def one(theory: Theory) -> list[Evidence]:
-            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
+            with View(
+                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
+            ) as view:
                 return view.evidence(theory.population(n_draws), trials)
 
         return self._map(one, theories)
@@ -135,7 +158,10 @@ class Laboratory:
         return self._map(_or_error(one), theories)
 
     def people_of(
-        self, theories: Sequence[Theory], starts: Sequence[Mapping[str, Prior]], trials: Sequence[Trials]
+        self,
+        theories: Sequence[Theory],
+        starts: Sequence[Mapping[str, Prior]],
+        trials: Sequence[Trials],
     ) -> list[dict[str, Prior] | TheoryError]:
         """The people of each theory that answers show; see `learn_people`. A theory that fails yields its error.
 
@@ -147,10 +173,14 @@ class Laboratory:
 
         def one(item: tuple[Theory, Mapping[str, Prior]]) -> dict[str, Prior]:
             theory, start = item
-            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
+            with View(
+                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
+            ) as view:
                 n_rounds = N_LATER_ROUNDS if start else N_ROUNDS
                 n_draws = fitting_draws(theory, trials)
-                return learn_people(view, trials, start=start, n_draws=n_draws, n_iterations=n_rounds)
+                return learn_people(
+                    view, trials, start=start, n_draws=n_draws, n_iterations=n_rounds
+                )
 
         return self._map(_or_error(one), list(zip(theories, starts, strict=True)))
 
@@ -166,16 +196,23 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> list[Scored]:
-            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in trials]) as view:
+            with View(
+                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
+            ) as view:
                 return score_experiments(view, theory.priors, trials, n_draws)
 
         return self._map(_or_error(one), theories)
 
-    def proportions(self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True) -> Array:
+    def proportions(
+        self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True
+    ) -> Array:
         """Choice proportions of the population, ``(n_trials, n_options)``, however many trials there are."""
         population = theory.population(n_draws, lapse=lapse)
         size = len(stimuli) if self.domain.sequential else CHUNK
-        parts = [stimuli.take(range(start, min(start + size, len(stimuli)))) for start in range(0, len(stimuli), size)]
+        parts = [
+            stimuli.take(range(start, min(start + size, len(stimuli))))
+            for start in range(0, len(stimuli), size)
+        ]
 
         def one(part: Stimuli) -> Array:
             with View(theory, self.domain, self._sandbox(), [part]) as view:
@@ -204,7 +241,11 @@ class Laboratory:
             repetitions: Presentations of each trial.
         """
         rows = np.tile(np.arange(len(stimuli)), repetitions)
-        orders = rows[None] if self.domain.sequential else rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1)
+        orders = (
+            rows[None]
+            if self.domain.sequential
+            else rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1)
+        )
         order = orders[np.arange(n_people) % len(orders)]
         n_options = self.domain.n_options(stimuli)
         seeds = rng.spawn(len(theories))
@@ -215,7 +256,9 @@ class Laboratory:
             if n_draws:
                 drawn = own.choice(n_draws, size=n_people)
                 parameters = {name: values[drawn] for name, values in parameters.items()}
-            behaviour = behave(theory, self.domain, self._sandbox(), parameters, stimuli, order, own)
+            behaviour = behave(
+                theory, self.domain, self._sandbox(), parameters, stimuli, order, own
+            )
             return as_trials(theory.name, stimuli, order, behaviour, n_options)
 
         return self._map(people, range(len(theories)))
@@ -239,10 +282,14 @@ class Laboratory:
         Returns:
             ``(n_theories, n_people, n_theories)`` log predictive probability of each person's answers, nats.
         """
-        simulated = self.simulate(theories, stimuli, n_people, rng, n_draws=n_draws, repetitions=repetitions)
+        simulated = self.simulate(
+            theories, stimuli, n_people, rng, n_draws=n_draws, repetitions=repetitions
+        )
 
         def one(theory: Theory) -> Array:
-            with View(theory, self.domain, self._sandbox(), [item.stimuli for item in simulated]) as view:
+            with View(
+                theory, self.domain, self._sandbox(), [item.stimuli for item in simulated]
+            ) as view:
                 log_p = view.log_likelihood(theory.population(n_draws), simulated)
             mean = logsumexp(log_p, axis=0) - np.log(n_draws)
             return np.asarray(mean).reshape(len(theories), n_people)
@@ -263,17 +310,26 @@ class Laboratory:
             composition, parent = item
             parents = () if parent is None else (parent,)
             sandbox = self._sandbox()
-            return evaluate(grammar, composition, trials, self.domain, sandbox, parents=parents, n_draws=n_draws)
+            return evaluate(
+                grammar, composition, trials, self.domain, sandbox, parents=parents, n_draws=n_draws
+            )
 
         return self._map(_or_error(one), items)
 
     def cross_validate(
-        self, grammar: Grammar, compositions: Sequence[Composition], trials: Sequence[Trials], *, n_draws: int = 256
+        self,
+        grammar: Grammar,
+        compositions: Sequence[Composition],
+        trials: Sequence[Trials],
+        *,
+        n_draws: int = 256,
     ) -> list[tuple[UnitScores, ...] | TheoryError]:
         """Scores of compositions on people whom they were not fitted to; a theory that fails yields its error."""
 
         def one(composition: Composition) -> tuple[UnitScores, ...]:
-            return cross_validate(grammar, composition, trials, self.domain, self._sandbox(), n_draws=n_draws)
+            return cross_validate(
+                grammar, composition, trials, self.domain, self._sandbox(), n_draws=n_draws
+            )
 
         return self._map(_or_error(one), compositions)
 
@@ -308,7 +364,10 @@ class Laboratory:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 

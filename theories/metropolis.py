@@ -70,7 +70,9 @@ class Proposal:
 
     def rescale(self, accepted: Bools, n_sweeps: int) -> None:
         """Longer steps where more than `ACCEPTANCE` of ``(n_chains, n_targets)`` were accepted, shorter elsewhere."""
-        self.log_scale = self.log_scale + (accepted.mean(axis=0) - ACCEPTANCE) * min(1.0, 5.0 / np.sqrt(n_sweeps))
+        self.log_scale = self.log_scale + (accepted.mean(axis=0) - ACCEPTANCE) * min(
+            1.0, 5.0 / np.sqrt(n_sweeps)
+        )
 
     def reshape(self, visited: Array) -> None:
         """Take the covariance of what was visited, ``(n_sweeps, n_chains, n_targets, n)``, pulled towards a sphere."""
@@ -80,7 +82,9 @@ class Proposal:
         covariance = np.einsum("tsi,tsj->tij", centered, centered) / max(flat.shape[1] - 1, 1)
         weight = len(visited) / (len(visited) + 5.0 * n)
         mean_variance = np.trace(covariance, axis1=1, axis2=2)[:, None, None] / n
-        self.root = np.linalg.cholesky(weight * covariance + ((1 - weight) * mean_variance + 1e-8) * np.eye(n))
+        self.root = np.linalg.cholesky(
+            weight * covariance + ((1 - weight) * mean_variance + 1e-8) * np.eye(n)
+        )
         self.log_scale = np.full_like(self.log_scale, _best_scale(n))
 
 
@@ -129,7 +133,9 @@ def sample(
 
     def prior(z: Array, center: Array, spread: Array) -> Array:
         """``(n_chains, n_units)`` log density of units given their population, up to a constant of spread."""
-        mean, sd = (np.where(ruled[:, None], of[:, None], by) for of, by in ((center, 0.0), (spread, 1.0)))
+        mean, sd = (
+            np.where(ruled[:, None], of[:, None], by) for of, by in ((center, 0.0), (spread, 1.0))
+        )
         return np.asarray(-0.5 * (((z - mean) / sd) ** 2).sum(axis=-1))
 
     for sweep in range(n_tune + draws * sweeps):
@@ -167,7 +173,10 @@ def sample(
             gain += _population(other_center, other_spread) - _population(center, spread)
             better = np.log(rng.random(chains)) < gain
             pick = better[:, None]
-            center, spread = np.where(pick, other_center, center), np.where(pick, other_spread, spread)
+            center, spread = (
+                np.where(pick, other_center, center),
+                np.where(pick, other_spread, spread),
+            )
             z, value = np.where(pick[..., None], moved, z), np.where(pick, new, value)
             if tuning:
                 population.rescale(pick, since)
@@ -196,7 +205,9 @@ def _given_units(z: Array, spread: Array, rng: np.random.Generator) -> tuple[Arr
 
     def density(log_spread: Array) -> Array:
         return np.asarray(
-            -0.5 * np.exp(2 * log_spread) + (1 - n_units) * log_spread - squares * np.exp(-2 * log_spread) / 2
+            -0.5 * np.exp(2 * log_spread)
+            + (1 - n_units) * log_spread
+            - squares * np.exp(-2 * log_spread) / 2
         )
 
     log_spread = np.log(spread)

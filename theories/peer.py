@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import chisquare
 
-from theories.errors import TheoryError, TheorySourceError
-from theories.prior import parse_prior
-from theories.sandbox.client import Sandbox
-from theories.sandbox.lint import check_source, parse
-from theories.theory import TheoryProgram
+from lakatos.theories.errors import TheoryError, TheorySourceError
+from lakatos.theories.prior import parse_prior
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.lint import check_source, parse
+from lakatos.theories.theory import TheoryProgram
 
 AUTHOR = "AutoCog"
 FROM_TRIAL = ("validities",)
@@ -89,7 +89,9 @@ POLICIES = {
 }
 
 
-def import_autocog(value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: str = "") -> TheoryProgram:
+def import_autocog(
+    value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: str = ""
+) -> TheoryProgram:
     """Write a theory of AutoCog as a theory of the multi-attribute domain.
 
     Args:
@@ -103,7 +105,9 @@ def import_autocog(value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: st
         TheoryError: The code does not run.
     """
     given = _read(value)
-    texts = {part: _text_of(given, part) for part in ("description", "predict_source", "policy_source")}
+    texts = {
+        part: _text_of(given, part) for part in ("description", "predict_source", "policy_source")
+    }
     predict = dedent(texts["predict_source"]).strip()
     check_source(predict)
     priors = _priors(given.get("parameters"))
@@ -115,7 +119,9 @@ def import_autocog(value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: st
     claim = claim.partition(":")[2].strip() or claim
     docstring = fill(f"{title.replace(':', ' ')}: {claim}", width=110, break_on_hyphens=False)
     declared = f"PARAMETERS = {pformat(priors, width=110, sort_dicts=False)}"
-    return TheoryProgram(f'"""{docstring}\n"""\n\nimport numpy as np\n\n{declared}\n\n\n{predict}\n{body}', AUTHOR)
+    return TheoryProgram(
+        f'"""{docstring}\n"""\n\nimport numpy as np\n\n{declared}\n\n\n{predict}\n{body}', AUTHOR
+    )
 
 
 def _read(value: Mapping[str, Any] | str) -> Mapping[str, Any]:
@@ -143,7 +149,9 @@ def _text_of(given: Mapping[str, Any], part: str) -> str:
 def _priors(parameters: Any) -> dict[str, dict[str, Any]]:
     """Ranges as text, ``"[0.1, 20.0]"``, to uniform priors."""
     if not isinstance(parameters, Mapping):
-        raise TheorySourceError("the theory has no parameters; AutoCog's form has an object with a range for each.")
+        raise TheorySourceError(
+            "the theory has no parameters; AutoCog's form has an object with a range for each."
+        )
     priors = {}
     for name, text in parameters.items():
         if name in FROM_TRIAL:
@@ -154,19 +162,29 @@ def _priors(parameters: Any) -> dict[str, dict[str, Any]]:
         except ValueError:
             low = high = np.nan
         if not low < high:
-            raise TheorySourceError(f"the range of the parameter {name!r} is {text!r}; give two numbers, as in [0, 1].")
+            raise TheorySourceError(
+                f"the range of the parameter {name!r} is {text!r}; give two numbers, as in [0, 1]."
+            )
         priors[str(name)] = {"prior": "uniform", "low": low, "high": high}
         parse_prior(str(name), priors[str(name)])
     if not priors:
-        raise TheorySourceError("the theory has no free parameter; give it at least one with a range.")
+        raise TheorySourceError(
+            "the theory has no free parameter; give it at least one with a range."
+        )
     return priors
 
 
 def _reads_history(source: str) -> bool:
     """Whether ``predict`` uses its third argument; not only names it."""
-    functions = [node for node in parse(source).body if isinstance(node, ast.FunctionDef) and node.name == "predict"]
+    functions = [
+        node
+        for node in parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name == "predict"
+    ]
     if len(functions) != 1 or len(functions[0].args.args) != 3:
-        raise TheorySourceError("predict_source defines no function `predict(parameters, stimulus, history)`.")
+        raise TheorySourceError(
+            "predict_source defines no function `predict(parameters, stimulus, history)`."
+        )
     name = functions[0].args.args[2].arg
     return any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
@@ -191,7 +209,8 @@ def _policy(source: str, sandbox: Sandbox) -> str:
         raise TheorySourceError(f"the policy does not run: {error}") from None
     share = answer[0]
     if all(
-        chisquare(N_PROBES * own, N_PROBES * np.array(p)).pvalue > 1e-4 for own, p in zip(share, PROBE, strict=True)
+        chisquare(N_PROBES * own, N_PROBES * np.array(p)).pvalue > 1e-4
+        for own, p in zip(share, PROBE, strict=True)
     ):
         return "sampled"
     if np.array_equal(share, np.eye(2)[np.argmax(PROBE, axis=1)]):

@@ -8,13 +8,15 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.prior import Prior
+from lakatos.theories.prior import Prior
 
 Array = NDArray[np.float64]
 MOST_CORNERS = 64
 
 
-def check_points(priors: Mapping[str, Prior], rng: np.random.Generator, n_random: int = 24) -> dict[str, Array]:
+def check_points(
+    priors: Mapping[str, Prior], rng: np.random.Generator, n_random: int = 24
+) -> dict[str, Array]:
     """Points of the declared ranges, each ``(n_points,)``; fractions of the range are on each prior's own scale.
 
     The middle, every parameter alone at either end with the others in the middle, at one end with the others at the
@@ -28,9 +30,13 @@ def check_points(priors: Mapping[str, Prior], rng: np.random.Generator, n_random
         corners = np.array(list(itertools.product((0.0, 1.0), repeat=n)))
     else:
         corners = np.concatenate([np.zeros((1, n)), np.ones((1, n)), one, 1 - one])
-        corners = np.concatenate([corners, rng.integers(0, 2, (max(MOST_CORNERS - len(corners), 0), n))])
+        corners = np.concatenate(
+            [corners, rng.integers(0, 2, (max(MOST_CORNERS - len(corners), 0), n))]
+        )
     middle = np.full((1, n), 0.5)
-    fractions = np.concatenate([middle, middle - 0.5 * one, middle + 0.5 * one, corners, rng.random((n_random, n))])
+    fractions = np.concatenate(
+        [middle, middle - 0.5 * one, middle + 0.5 * one, corners, rng.random((n_random, n))]
+    )
     return at_fractions(priors, fractions)
 
 
@@ -42,5 +48,7 @@ def at_fractions(priors: Mapping[str, Prior], fractions: Array) -> dict[str, Arr
         share = fractions[:, column]
         latent = low + (high - low) * share
         inside = np.clip(np.exp(latent) if prior.is_log else latent, prior.low, prior.high)
-        values[name] = np.where(share <= 0, prior.low, np.where(share >= 1, prior.high, inside))  # the ends exactly
+        values[name] = np.where(
+            share <= 0, prior.low, np.where(share >= 1, prior.high, inside)
+        )  # the ends exactly
     return values or {"": np.zeros(len(fractions))}

@@ -41,15 +41,20 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from experiments.task import Domain, Trials, check_unmixed
-from theories import metropolis
-from theories.errors import PosteriorError, SandboxUnavailableError, TheoryRaisedError, TheoryResourceError
-from theories.sandbox.client import Limits, Sandbox
-from theories.sandbox.layers import NO_EXECUTABLE_MEMORY
-from theories.sandbox.tracer import Compiled, Sampled, Tracer
-from theories.sequence import TINY, follow_cells, simulate
-from theories.theory import Theory
-from traces.home import import_alone
+from lakatos.experiments.task import Domain, Trials, check_unmixed
+from lakatos.theories import metropolis
+from lakatos.theories.errors import (
+    PosteriorError,
+    SandboxUnavailableError,
+    TheoryRaisedError,
+    TheoryResourceError,
+)
+from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
+from lakatos.theories.sandbox.tracer import Compiled, Sampled, Tracer
+from lakatos.theories.sequence import TINY, follow_cells, simulate
+from lakatos.theories.theory import Theory
+from lakatos.traces.home import import_alone
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # once a day it announces its next release
@@ -64,7 +69,15 @@ BATCH_BYTES = 2**26
 LIMITS = Limits(wall_seconds=600.0, cpu_seconds=120.0)
 """Of one call of the theory's NumPy code."""
 RESERVED = frozenset(
-    ("chain", "draw", "unit", "parameter", "population_center", "population_spread", "population_median")
+    (
+        "chain",
+        "draw",
+        "unit",
+        "parameter",
+        "population_center",
+        "population_spread",
+        "population_median",
+    )
 )
 """Names that a parameter cannot have in an InferenceData; it gets an underscore."""
 R_HAT, ESS_PER_CHAIN, PARETO_K = 1.01, 100, 0.7
@@ -91,14 +104,18 @@ class Diagnostics:
         """What is wrong, a sentence each; empty when nothing was found."""
         found = []
         if self.r_hat > R_HAT:
-            found.append(f"chains disagree: R-hat is {self.r_hat:.3f}, above {R_HAT}; draw and tune more.")
+            found.append(
+                f"chains disagree: R-hat is {self.r_hat:.3f}, above {R_HAT}; draw and tune more."
+            )
         if min(self.ess_bulk, self.ess_tail) < ESS_PER_CHAIN * self.n_chains:
             found.append(
                 f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {ESS_PER_CHAIN} a chain; "
                 "draw more."
             )
         if self.n_divergences:
-            found.append(f"{self.n_divergences} transitions diverged; the posterior has corners that were cut.")
+            found.append(
+                f"{self.n_divergences} transitions diverged; the posterior has corners that were cut."
+            )
         return tuple(found)
 
 
@@ -131,9 +148,12 @@ class Posterior:
     def save(self, path: str | Path) -> None:
         """Write a netCDF file that ArviZ opens, and `load_posterior`."""
         described = {
-            name: getattr(self, name) for name in ("theory", "digest", "method", "reason", "answers", "layers")
+            name: getattr(self, name)
+            for name in ("theory", "digest", "method", "reason", "answers", "layers")
         }
-        text = json.dumps({**described, "diagnostics": asdict(self.diagnostics), "seconds": dict(self.seconds)})
+        text = json.dumps(
+            {**described, "diagnostics": asdict(self.diagnostics), "seconds": dict(self.seconds)}
+        )
         stored = self.data.copy()
         stored.posterior.attrs["lakatos"] = text
         stored.to_netcdf(str(path), engine="h5netcdf")
@@ -150,7 +170,9 @@ def load_posterior(path: str | Path) -> Posterior:
             data = az.from_netcdf(str(path), engine="h5netcdf")
         described = json.loads(data.posterior.attrs.pop("lakatos"))
     except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise PosteriorError(f"{path} holds no posterior that `Posterior.save` wrote: {error}.") from None
+        raise PosteriorError(
+            f"{path} holds no posterior that `Posterior.save` wrote: {error}."
+        ) from None
     described["diagnostics"] = Diagnostics(**described["diagnostics"])
     described["layers"] = tuple(described["layers"])
     return Posterior(data=data, **described)
@@ -187,7 +209,9 @@ def fit(
         PosteriorError: The answers or settings cannot be used.
         TheoryError: The theory fails, in NumPy or by hanging while it is traced.
     """
-    with Inference(theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free) as inference:
+    with Inference(
+        theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
+    ) as inference:
         return inference.posterior(draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps)
 
 
@@ -228,7 +252,10 @@ class Inference:
         self.theory, self.trials, self.domain = theory, tuple(trials), domain
         self.names = list(theory.priors)
         n_units = [1 if item.pooled else item.n_participants for item in trials]
-        alone = sum(number for number, item in zip(n_units, trials, strict=True) if not item.pooled) == 1
+        alone = (
+            sum(number for number, item in zip(n_units, trials, strict=True) if not item.pooled)
+            == 1
+        )
         self.shared: Bools = np.repeat([item.pooled or alone for item in trials], n_units)
         self.first = np.concatenate([[0], np.cumsum(n_units)])
         self.method: Method = "adaptive Metropolis" if self.names else "none"
@@ -240,7 +267,10 @@ class Inference:
             self._sessions = [
                 opened.enter_context(
                     sandbox.open_session(
-                        theory.program.source, [item.stimuli.arrays], n_options=item.n_options, limits=LIMITS
+                        theory.program.source,
+                        [item.stimuli.arrays],
+                        n_options=item.n_options,
+                        limits=LIMITS,
                     )
                 )
                 for item in trials
@@ -261,7 +291,9 @@ class Inference:
         if NO_EXECUTABLE_MEMORY in sandbox.require:
             self.reason = f"the required layer {NO_EXECUTABLE_MEMORY!r} forbids compilation"
             return
-        values = self.parameters(np.random.default_rng(0).standard_normal((len(self.shared), len(self.names))))
+        values = self.parameters(
+            np.random.default_rng(0).standard_normal((len(self.shared), len(self.names)))
+        )
         try:
             if tracer is None:
                 tracer = Tracer(require=sandbox.require)
@@ -288,7 +320,10 @@ class Inference:
 
     def parameters(self, z: Array) -> Array:
         """Latent values ``(..., n_parameters)`` as values of the parameters."""
-        columns = [prior.quantile(ndtr(z[..., place])) for place, prior in enumerate(self.theory.priors.values())]
+        columns = [
+            prior.quantile(ndtr(z[..., place]))
+            for place, prior in enumerate(self.theory.priors.values())
+        ]
         return np.stack(columns, axis=-1) if columns else np.zeros(z.shape)
 
     def cells(self, values: Array, trials: Sequence[Trials]) -> list[Array]:
@@ -333,7 +368,9 @@ class Inference:
     def _flat(self, values: Array) -> dict[str, Array]:
         """Parameters of all units at all draws as one row of draws."""
         flat = values.reshape(math.prod(values.shape[:-1]), len(self.names))
-        return {name: flat[:, column] for column, name in enumerate(self.names)} or {"": np.zeros(len(flat))}
+        return {name: flat[:, column] for column, name in enumerate(self.names)} or {
+            "": np.zeros(len(flat))
+        }
 
     def _batches(self, place: int, values: Array) -> list[Array]:
         """The latent values of an experiment's units, cut so that the probabilities of each piece fit."""
@@ -352,12 +389,18 @@ class Inference:
             For each draw the experiments, as many answers to each trial by each unit as there are.
         """
         columns = [
-            [item for own in self._batches(place, values) for item in self._simulated(place, own, trials, rng)]
+            [
+                item
+                for own in self._batches(place, values)
+                for item in self._simulated(place, own, trials, rng)
+            ]
             for place, trials in enumerate(self.trials)
         ]
         return [list(row) for row in zip(*columns, strict=True)]
 
-    def _simulated(self, place: int, values: Array, trials: Trials, rng: np.random.Generator) -> list[Trials]:
+    def _simulated(
+        self, place: int, values: Array, trials: Trials, rng: np.random.Generator
+    ) -> list[Trials]:
         if not self.theory.learns or self.domain is None:
             asked = trials.counts.sum(axis=-1).astype(np.int64)
             counts = rng.multinomial(asked, self._probabilities(place, values))
@@ -365,7 +408,12 @@ class Inference:
         n_draws, n_units, _ = values.shape
         sequences = trials.sequences
         done = simulate(
-            self._sessions[place], self.domain, self._flat(values), trials.stimuli, np.maximum(sequences.trial, 0), rng
+            self._sessions[place],
+            self.domain,
+            self._flat(values),
+            trials.stimuli,
+            np.maximum(sequences.trial, 0),
+            rng,
         )
         people = np.arange(n_units)
 
@@ -390,7 +438,14 @@ class Inference:
         ]
 
     def sample(
-        self, trials: Sequence[Trials], *, draws: int, tune: int, chains: int, seed: int, sweeps: int = 10
+        self,
+        trials: Sequence[Trials],
+        *,
+        draws: int,
+        tune: int,
+        chains: int,
+        seed: int,
+        sweeps: int = 10,
     ) -> Latent:
         """Draws given answers to this inference's stimuli; falls back to the gradient-free sampler for good if need be.
 
@@ -403,11 +458,19 @@ class Inference:
         if self._compiled is not None and self.method == "NUTS":
             try:
                 sampled = self._compiled.sample(
-                    [item.counts for item in trials], draws=draws, tune=tune, chains=chains, cores=2, seed=seed
+                    [item.counts for item in trials],
+                    draws=draws,
+                    tune=tune,
+                    chains=chains,
+                    cores=2,
+                    seed=seed,
                 )
                 return self._believed(sampled, trials)
             except (TheoryRaisedError, TheoryResourceError, PosteriorError) as error:
-                self.method, self.reason = "adaptive Metropolis", f"sampling with gradients failed: {error}"
+                self.method, self.reason = (
+                    "adaptive Metropolis",
+                    f"sampling with gradients failed: {error}",
+                )
         moved = metropolis.sample(
             lambda z: self.log_likelihood(self.parameters(z), trials),
             self.shared,
@@ -432,10 +495,14 @@ class Inference:
             center, spread = sampled.center, sampled.spread
             ruled = ~self.shared
             z[:, :, ruled] = center[:, :, None] + spread[:, :, None] * z[:, :, ruled]
-            log_prior += (-0.5 * center**2 - 0.5 * spread**2 + np.log(spread) - math.log(math.pi)).sum(axis=-1)
+            log_prior += (
+                -0.5 * center**2 - 0.5 * spread**2 + np.log(spread) - math.log(math.pi)
+            ).sum(axis=-1)
         flat = z.reshape(-1, *z.shape[2:])
         some = np.unique(np.linspace(0, len(flat) - 1, 64).astype(np.intp))
-        ours = log_prior.ravel()[some] + self.log_likelihood(self.parameters(flat[some]), trials).sum(axis=1)
+        ours = log_prior.ravel()[some] + self.log_likelihood(
+            self.parameters(flat[some]), trials
+        ).sum(axis=1)
         error = float(np.abs(ours - sampled.statistics["logp"].ravel()[some]).max())
         n_answers = sum(item.n_responses for item in trials)
         if not error <= 1e-3 + 1e-5 * n_answers:
@@ -444,17 +511,25 @@ class Inference:
             )
         return Latent(z, sampled.center, sampled.spread, sampled.statistics)
 
-    def posterior(self, *, draws: int, tune: int, chains: int, seed: int, sweeps: int = 10) -> Posterior:
+    def posterior(
+        self, *, draws: int, tune: int, chains: int, seed: int, sweeps: int = 10
+    ) -> Posterior:
         """The posterior of the answers that this inference was made with; arguments as in `fit`."""
         if min(draws, chains) < 2 or tune < 0:
             raise PosteriorError(
                 f"{chains} chains of {draws} draws after {tune} are too few; use 4 of 1000 after 1000."
             )
         begun = time.perf_counter()
-        latent = self.sample(self.trials, draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps)
+        latent = self.sample(
+            self.trials, draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps
+        )
         sampled = time.perf_counter()
         data, diagnostics = self._inference_data(latent)
-        seconds = {"prepare": self.seconds, "sample": sampled - begun, "evaluate": time.perf_counter() - sampled}
+        seconds = {
+            "prepare": self.seconds,
+            "sample": sampled - begun,
+            "evaluate": time.perf_counter() - sampled,
+        }
         return Posterior(
             theory=self.theory.name,
             digest=self.theory.digest,
@@ -481,12 +556,16 @@ class Inference:
         values = self.parameters(latent.z)
         per_draw = ("chain", "draw")
         variables: dict[str, Any] = {
-            stored_name(name): ((*per_draw, "unit"), values[..., place]) for place, name in enumerate(self.names)
+            stored_name(name): ((*per_draw, "unit"), values[..., place])
+            for place, name in enumerate(self.names)
         }
         if latent.center.shape[-1]:
             variables["population_center"] = ((*per_draw, "parameter"), latent.center)
             variables["population_spread"] = ((*per_draw, "parameter"), latent.spread)
-            variables["population_median"] = ((*per_draw, "parameter"), self.parameters(latent.center))
+            variables["population_median"] = (
+                (*per_draw, "parameter"),
+                self.parameters(latent.center),
+            )
         coordinates = {"unit": self.units(), "parameter": self.names or ["none"]}
         posterior = _dataset(variables, n_chains, n_draws, coordinates)
         diagnostics = _diagnose(posterior, latent.statistics)
@@ -494,13 +573,18 @@ class Inference:
         n_cells = sum(len(unit) for unit, _ in answered)
         step = max(1, math.ceil(8 * n_chains * n_draws * n_cells / POINTWISE_BYTES))
         thinned = values[:, ::step]
-        cells = self.cells(thinned.reshape(thinned.shape[0] * thinned.shape[1], *thinned.shape[2:]), self.trials)
+        cells = self.cells(
+            thinned.reshape(thinned.shape[0] * thinned.shape[1], *thinned.shape[2:]), self.trials
+        )
         pointwise = np.concatenate(
-            [item[:, where[0], where[1]] for item, where in zip(cells, answered, strict=True)], axis=1
+            [item[:, where[0], where[1]] for item, where in zip(cells, answered, strict=True)],
+            axis=1,
         )
         most = max(item.n_options for item in self.trials)
         observed = np.zeros((n_cells, most), dtype=np.int64)
-        constant = {name: np.zeros(n_cells, dtype=np.int64) for name in ("experiment", "unit", "trial")}
+        constant = {
+            name: np.zeros(n_cells, dtype=np.int64) for name in ("experiment", "unit", "trial")
+        }
         start = 0
         for place, (item, (unit, trial)) in enumerate(zip(self.trials, answered, strict=True)):
             rows = slice(start, start := start + len(unit))
@@ -509,15 +593,25 @@ class Inference:
             constant["unit"][rows] = unit + self.first[place]
         kept = thinned.shape[1]
         data = az.InferenceData(
-            posterior=posterior.isel(draw=slice(None, None, step)).assign_coords(draw=np.arange(kept)),
+            posterior=posterior.isel(draw=slice(None, None, step)).assign_coords(
+                draw=np.arange(kept)
+            ),
             sample_stats=_dataset(
-                {name: (per_draw, table[:, ::step]) for name, table in latent.statistics.items()}, n_chains, kept, {}
+                {name: (per_draw, table[:, ::step]) for name, table in latent.statistics.items()},
+                n_chains,
+                kept,
+                {},
             ),
             log_likelihood=_dataset(
-                {"answers": ((*per_draw, "cell"), pointwise.reshape(n_chains, kept, n_cells))}, n_chains, kept, {}
+                {"answers": ((*per_draw, "cell"), pointwise.reshape(n_chains, kept, n_cells))},
+                n_chains,
+                kept,
+                {},
             ),
             observed_data=xr.Dataset({"answers": (("cell", "option"), observed)}),
-            constant_data=xr.Dataset({f"{name}_of_cell": ("cell", column) for name, column in constant.items()}),
+            constant_data=xr.Dataset(
+                {f"{name}_of_cell": ("cell", column) for name, column in constant.items()}
+            ),
         )
         return data, diagnostics
 
@@ -529,7 +623,10 @@ class Inference:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -538,10 +635,14 @@ def _check_trials(theory: Theory, trials: Sequence[Trials], domain: Domain | Non
     """Refuse answers from which nothing can be inferred."""
     check_unmixed(trials)
     if not trials or not sum(item.n_responses for item in trials):
-        raise PosteriorError("there are no answers; give at least one experiment with at least one answer.")
+        raise PosteriorError(
+            "there are no answers; give at least one experiment with at least one answer."
+        )
     for item in trials:
         if not item.n_responses:
-            raise PosteriorError(f"the experiment {item.experiment!r} holds no answers; leave it out.")
+            raise PosteriorError(
+                f"the experiment {item.experiment!r} holds no answers; leave it out."
+            )
         if theory.learns and item.pooled:
             raise PosteriorError(
                 f"{theory.name} learns from answer to answer, but of {item.experiment!r} only pooled counts are known; "
@@ -556,10 +657,14 @@ def _check_trials(theory: Theory, trials: Sequence[Trials], domain: Domain | Non
         )
 
 
-def _dataset(variables: Mapping[str, Any], n_chains: int, n_draws: int, coordinates: Mapping[str, Any]) -> xr.Dataset:
+def _dataset(
+    variables: Mapping[str, Any], n_chains: int, n_draws: int, coordinates: Mapping[str, Any]
+) -> xr.Dataset:
     used = {dimension for dimensions, _ in variables.values() for dimension in dimensions}
     own = {name: labels for name, labels in coordinates.items() if name in used}
-    return xr.Dataset(dict(variables), {"chain": np.arange(n_chains), "draw": np.arange(n_draws), **own})
+    return xr.Dataset(
+        dict(variables), {"chain": np.arange(n_chains), "draw": np.arange(n_draws), **own}
+    )
 
 
 def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> Diagnostics:
@@ -568,7 +673,9 @@ def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> Diagnos
 
     def extreme(found: xr.Dataset, pick: Any) -> float:
         values = [np.asarray(found[name]).ravel() for name in found.data_vars]
-        finite = np.concatenate(values)[np.isfinite(np.concatenate(values))] if values else np.zeros(0)
+        finite = (
+            np.concatenate(values)[np.isfinite(np.concatenate(values))] if values else np.zeros(0)
+        )
         return float(pick(finite)) if finite.size else math.nan
 
     diverging = int(np.sum(statistics.get("diverging", 0) != 0)) if "diverging" in statistics else 0

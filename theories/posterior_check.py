@@ -20,12 +20,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from experiments.task import Domain, Trials
-from theories.errors import PosteriorError
-from theories.posterior import PARETO_K, Inference, Method, Posterior, az, digest_of
-from theories.sandbox.client import Sandbox
-from theories.sandbox.tracer import Tracer
-from theories.theory import Theory
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.errors import PosteriorError
+from lakatos.theories.posterior import PARETO_K, Inference, Method, Posterior, az, digest_of
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.tracer import Tracer
+from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
 N_NULL = 2000
@@ -73,7 +73,9 @@ def posterior_predictive(
         PosteriorError: The posterior is of another theory or other answers.
     """
     if posterior.digest != theory.digest or posterior.answers != digest_of(trials):
-        raise PosteriorError(f"this posterior is of {posterior.theory!r} and its own answers; give the same again.")
+        raise PosteriorError(
+            f"this posterior is of {posterior.theory!r} and its own answers; give the same again."
+        )
     with Inference(theory, trials, sandbox, domain=domain, gradient_free=True) as inference:
         values = _values_of(posterior, theory, len(inference.shared))
         some = np.unique(np.linspace(0, len(values) - 1, n_replications).astype(np.intp))
@@ -106,7 +108,9 @@ def _checks(trials: Trials, counts: Array) -> list[PredictiveCheck]:
     expected = counts.sum(axis=1).mean(axis=0)
 
     def chi_square(own: Array) -> Array:
-        return np.asarray(((own.sum(axis=-3) - expected) ** 2 / np.maximum(expected, 0.5)).sum(axis=(-2, -1)))
+        return np.asarray(
+            ((own.sum(axis=-3) - expected) ** 2 / np.maximum(expected, 0.5)).sum(axis=(-2, -1))
+        )
 
     def share(own: Array, axes: tuple[int, ...]) -> Array:
         asked = own.sum(axis=(*axes, -1))
@@ -116,7 +120,9 @@ def _checks(trials: Trials, counts: Array) -> list[PredictiveCheck]:
     properties: dict[str, Callable[[Array], Array]] = {
         "chi-square of choice counts per trial": chi_square,
         "share of the last option": lambda own: share(own, (-3, -2)),
-        "standard deviation of that share between trials": lambda own: np.nanstd(share(own, (-3,)), axis=-1),
+        "standard deviation of that share between trials": lambda own: np.nanstd(
+            share(own, (-3,)), axis=-1
+        ),
     }
     if trials.n_participants > 1:
         properties["standard deviation of that share between people"] = lambda own: np.nanstd(
@@ -126,7 +132,9 @@ def _checks(trials: Trials, counts: Array) -> list[PredictiveCheck]:
     for name, of in properties.items():
         observed, replicated = float(of(trials.counts)), of(counts)
         higher = float(np.mean(replicated >= observed - 1e-12))
-        found.append(PredictiveCheck(trials.experiment, name, observed, float(replicated.mean()), higher))
+        found.append(
+            PredictiveCheck(trials.experiment, name, observed, float(replicated.mean()), higher)
+        )
     return found
 
 
@@ -258,41 +266,63 @@ def simulation_based_calibration(
         seed: Decides everything that is simulated.
     """
     if draws * chains < n_ranks - 1:
-        raise PosteriorError(f"{chains} chains of {draws} draws cannot give {n_ranks} ranks; draw more.")
+        raise PosteriorError(
+            f"{chains} chains of {draws} draws cannot give {n_ranks} ranks; draw more."
+        )
     found: dict[str, list[int]] = {}
     divergences = 0
-    with Inference(theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free) as inference:
+    with Inference(
+        theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
+    ) as inference:
         ruled = ~inference.shared
         for number in range(n_simulations):
             rng = np.random.default_rng([seed, number])
             center = rng.standard_normal(len(inference.names)) * ruled.any()
-            spread = np.abs(rng.standard_normal(len(inference.names))) if ruled.any() else np.ones(len(inference.names))
+            spread = (
+                np.abs(rng.standard_normal(len(inference.names)))
+                if ruled.any()
+                else np.ones(len(inference.names))
+            )
             z = rng.standard_normal((len(ruled), len(inference.names)))
             z[ruled] = center + spread * z[ruled]
             (answers,) = inference.simulate(inference.parameters(z[None]), rng)
-            latent = inference.sample(answers, draws=draws, tune=tune, chains=chains, seed=number, sweeps=sweeps)
+            latent = inference.sample(
+                answers, draws=draws, tune=tune, chains=chains, seed=number, sweeps=sweeps
+            )
             divergences += int(np.sum(latent.statistics.get("diverging", np.zeros(1)) != 0))
             flat = latent.z.reshape(-1, *z.shape)
             some = np.linspace(0, len(flat) - 1, n_ranks - 1).astype(np.intp)
-            quantities = {f"{name} of the first": (z[0, j], flat[some, 0, j]) for j, name in enumerate(inference.names)}
+            quantities = {
+                f"{name} of the first": (z[0, j], flat[some, 0, j])
+                for j, name in enumerate(inference.names)
+            }
             if ruled.any():
                 for j, name in enumerate(inference.names):
                     of = {"center": (center, latent.center), "spread": (spread, latent.spread)}
                     for kind, (truth, drawn) in of.items():
-                        quantities[f"{kind} of {name}"] = (truth[j], drawn.reshape(len(flat), -1)[some, j])
+                        quantities[f"{kind} of {name}"] = (
+                            truth[j],
+                            drawn.reshape(len(flat), -1)[some, j],
+                        )
             own = inference.parameters(np.concatenate([z[None], flat[some]]))
             likelihood = inference.log_likelihood(own, answers).sum(axis=1)
             quantities["log-likelihood"] = (likelihood[0], likelihood[1:])
             for name, (truth, drawn) in quantities.items():
-                ties = int((drawn == truth).sum())  # a rule of steps has many; they count by chance, not as below
-                found.setdefault(name, []).append(int((drawn < truth).sum() + rng.integers(ties + 1)))
+                ties = int(
+                    (drawn == truth).sum()
+                )  # a rule of steps has many; they count by chance, not as below
+                found.setdefault(name, []).append(
+                    int((drawn < truth).sum() + rng.integers(ties + 1))
+                )
         method, reason = inference.method, inference.reason
     ranks = {name: np.array(own) for name, own in found.items()}
     tests = {name: uniformity(own, n_ranks) for name, own in ranks.items()}
     return CalibrationCheck(theory.name, method, reason, ranks, n_ranks, tests, divergences)
 
 
-def uniformity(ranks: NDArray[np.int64], n_ranks: int, *, n_bins: int = 16, seed: int = 0) -> Uniformity:
+def uniformity(
+    ranks: NDArray[np.int64], n_ranks: int, *, n_bins: int = 16, seed: int = 0
+) -> Uniformity:
     """Two tests of ``(n,)`` ranks in 0..n_ranks - 1: by bins, and by the most surprising point of their distribution.
 
     The second finds the place at which the number of ranks up to there is least probable under uniformity (two-sided,
@@ -307,7 +337,10 @@ def uniformity(ranks: NDArray[np.int64], n_ranks: int, *, n_bins: int = 16, seed
     simulated = np.random.default_rng(seed).integers(n_ranks, size=(N_NULL, n))
     places = np.arange(n_ranks - 1)
     below = np.stack([(simulated <= place).sum(axis=1) for place in places], axis=1)
-    null, surprise = _surprise(below, n, n_ranks), _surprise((ranks[:, None] <= places).sum(axis=0), n, n_ranks)
+    null, surprise = (
+        _surprise(below, n, n_ranks),
+        _surprise((ranks[:, None] <= places).sum(axis=0), n, n_ranks),
+    )
     p_value = float((1 + (null <= surprise * (1 + 1e-9)).sum()) / (1 + N_NULL))
     return Uniformity(float(chi2.sf(statistic, n_bins - 1)), p_value)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
-from theories.errors import PriorError
+from lakatos.theories.errors import PriorError
 
 Array = NDArray[np.float64]
 Kind = Literal["uniform", "log_uniform", "normal", "log_normal"]
@@ -57,11 +57,16 @@ class Prior:
 
     def quantile(self, u: Array) -> Array:
         """Inverse distribution function at ``u`` in [0, 1]."""
-        low, high = (math.log(self.low), math.log(self.high)) if self.is_log else (self.low, self.high)
+        low, high = (
+            (math.log(self.low), math.log(self.high)) if self.is_log else (self.low, self.high)
+        )
         if self.kind in ("uniform", "log_uniform"):
             latent = low + (high - low) * u
         else:
-            below, above = ndtr((low - self.center) / self.spread), ndtr((high - self.center) / self.spread)
+            below, above = (
+                ndtr((low - self.center) / self.spread),
+                ndtr((high - self.center) / self.spread),
+            )
             latent = self.center + self.spread * ndtri(below + (above - below) * u)
         latent = np.clip(latent, low, high)
         values = np.exp(latent) if self.is_log else latent
@@ -87,7 +92,11 @@ class Prior:
         elif self.kind == "log_normal":
             body |= {"median": inside(math.exp(self.center)), "log_sd": rounded(self.spread)}
         body |= {"low": self.low, "high": self.high}
-        return body | ({"unit": self.unit} if self.unit else {}) | ({"meaning": self.meaning} if self.meaning else {})
+        return (
+            body
+            | ({"unit": self.unit} if self.unit else {})
+            | ({"meaning": self.meaning} if self.meaning else {})
+        )
 
 
 def parse_prior(name: str, literal: Any) -> Prior:
@@ -103,7 +112,9 @@ def parse_prior(name: str, literal: Any) -> Prior:
         )
     kind = literal["prior"]
     needed = FIELDS[kind]
-    unknown = {str(field) for field in literal if field not in (*needed, "prior", "unit", "meaning")}
+    unknown = {
+        str(field) for field in literal if field not in (*needed, "prior", "unit", "meaning")
+    }
     missing = [
         field
         for field in needed
@@ -119,7 +130,9 @@ def parse_prior(name: str, literal: Any) -> Prior:
     numbers = {field: _number(literal[field]) for field in needed}
     low, high = numbers["low"], numbers["high"]
     if not all(math.isfinite(number) for number in (*numbers.values(), high - low)) or low >= high:
-        raise PriorError(f"parameter {name!r}: the prior is improper; give finite numbers with low < high.")
+        raise PriorError(
+            f"parameter {name!r}: the prior is improper; give finite numbers with low < high."
+        )
     if kind.startswith("log") and low <= 0:
         raise PriorError(f"parameter {name!r}: a {kind} prior needs low > 0, not {low}.")
     center = spread = math.nan
@@ -132,8 +145,18 @@ def parse_prior(name: str, literal: Any) -> Prior:
     if kind in ("normal", "log_normal"):
         edges = (math.log(low), math.log(high)) if kind == "log_normal" else (low, high)
         if spread <= 0 or not edges[0] <= center <= edges[1]:
-            raise PriorError(f"parameter {name!r}: the center must lie in [low, high] and the spread be above 0.")
-    return Prior(kind, low, high, center, spread, str(literal.get("unit", "")), str(literal.get("meaning", "")))
+            raise PriorError(
+                f"parameter {name!r}: the center must lie in [low, high] and the spread be above 0."
+            )
+    return Prior(
+        kind,
+        low,
+        high,
+        center,
+        spread,
+        str(literal.get("unit", "")),
+        str(literal.get("meaning", "")),
+    )
 
 
 def _number(value: float) -> float:
@@ -144,7 +167,9 @@ def _number(value: float) -> float:
         return math.inf
 
 
-def draw_population(priors: Mapping[str, Prior], n_draws: int, rng: np.random.Generator) -> dict[str, Array]:
+def draw_population(
+    priors: Mapping[str, Prior], n_draws: int, rng: np.random.Generator
+) -> dict[str, Array]:
     """Parameters of ``n_draws`` people, each ``(n_draws,)``, by a scrambled Sobol sequence.
 
     ``n_draws`` should be a power of two. A theory without parameters yields an empty mapping.
@@ -153,4 +178,7 @@ def draw_population(priors: Mapping[str, Prior], n_draws: int, rng: np.random.Ge
         return {}
     uniform = qmc.Sobol(len(priors), scramble=True, rng=rng).random(n_draws)
     uniform = np.clip(uniform, 1e-9, 1 - 1e-9)
-    return {name: prior.quantile(uniform[:, column]) for column, (name, prior) in enumerate(priors.items())}
+    return {
+        name: prior.quantile(uniform[:, column])
+        for column, (name, prior) in enumerate(priors.items())
+    }

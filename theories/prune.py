@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.errors import TheoryError
-from theories.grammar import Composition, Grammar
-from theories.score import UnitScores, paired_difference
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.score import UnitScores, paired_difference
 
 HeldOutScores = tuple[UnitScores, ...]
 """One per experiment, a unit per person (per trial where answers are pooled)."""
@@ -51,7 +51,9 @@ def simplifications(grammar: Grammar, composition: Composition) -> list[tuple[st
         lost = _parts(composition) - _parts(smaller)
         if lost & null or not (smaller.size < composition.size or parameters < own):
             continue
-        if smaller.size == composition.size and not own & _of(grammar, _parts(smaller) - _parts(composition)):
+        if smaller.size == composition.size and not own & _of(
+            grammar, _parts(smaller) - _parts(composition)
+        ):
             if frozenset(lost) in plain:
                 continue
             plain.add(frozenset(lost))
@@ -60,7 +62,12 @@ def simplifications(grammar: Grammar, composition: Composition) -> list[tuple[st
 
 
 def prune(
-    grammar: Grammar, composition: Composition, validate: Validate, *, price: float, n_rounds: int = 12
+    grammar: Grammar,
+    composition: Composition,
+    validate: Validate,
+    *,
+    price: float,
+    n_rounds: int = 12,
 ) -> PrunedComposition:
     """Leave out one part after the other for as long as nothing is lost by it, the least missed first.
 
@@ -87,7 +94,9 @@ def prune(
                 continue
             cost = paired_difference(own, result)
             worth = price * (_size(grammar, here) - _size(grammar, smaller))
-            if cost.value <= max(worth, cost.standard_error if np.isfinite(cost.standard_error) else 0.0):
+            if cost.value <= max(
+                worth, cost.standard_error if np.isfinite(cost.standard_error) else 0.0
+            ):
                 free.append((cost.value - worth, words, smaller, result))
             else:
                 needed[words] = (words, cost.value, cost.standard_error)

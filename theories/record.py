@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import model_validator
 
-from theories.score import UnitScores
-from traces.digest import Digest
-from traces.record import Record
+from lakatos.theories.score import UnitScores
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record
 
 ENGINE = "score-2"
 """Version of the scoring engine; part of every score, so that a fixed bug makes old scores stale."""

@@ -6,7 +6,7 @@ import ast
 from pprint import pformat
 from typing import Any
 
-from theories.sandbox.lint import parse
+from lakatos.theories.sandbox.lint import parse
 
 WIDTH = 110
 
@@ -25,10 +25,14 @@ def with_literal(source: str, name: str, value: Any) -> str:
     statement = f"{name} = {pformat(value, width=WIDTH, sort_dicts=False)}".encode()
     lines = source.encode().split(b"\n")
     for node in parse(source).body:
-        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == [name]:
+        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == [
+            name
+        ]:
             assert node.end_lineno is not None
             assert node.end_col_offset is not None
             first, last = node.lineno - 1, node.end_lineno - 1
             before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
-            return b"\n".join([*lines[:first], before + statement + after, *lines[last + 1 :]]).decode()
+            return b"\n".join(
+                [*lines[:first], before + statement + after, *lines[last + 1 :]]
+            ).decode()
     return f"{source.rstrip()}\n\n\n{statement.decode()}\n"

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri
 
-from experiments.task import Trials
-from theories.sequence import TINY
+from lakatos.experiments.task import Trials
+from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
 UNKNOWN = 1e9
@@ -123,7 +123,9 @@ def log_predictive(evidence: Evidence, log_weights: Array | None = None) -> Unit
     weights = log_weights if log_weights.ndim == 2 else log_weights[:, None]
     log_joint = (evidence.log_likelihood + weights)[:, answered]
     scores = logsumexp(log_joint, axis=0)
-    return UnitScores(scores, n_choices[answered], _chance(log_joint - scores) / max(float(n_choices.sum()), 1.0))
+    return UnitScores(
+        scores, n_choices[answered], _chance(log_joint - scores) / max(float(n_choices.sum()), 1.0)
+    )
 
 
 def _chance(log_posterior: Array) -> float:
@@ -143,7 +145,9 @@ def _chance(log_posterior: Array) -> float:
     return float(np.sqrt(variance + bias**2))
 
 
-def learn_population(evidence: Sequence[Evidence], *, strength: float = 5.0, n_iterations: int = 50) -> Array:
+def learn_population(
+    evidence: Sequence[Evidence], *, strength: float = 5.0, n_iterations: int = 50
+) -> Array:
     """Weights of a population's draws that experiments teach, by expectation maximisation, for a diagnosis of them.
 
     Other than `theories.fit.learn_people`, it finds groups of people apart, within the people that are there already.
@@ -163,7 +167,11 @@ def learn_population(evidence: Sequence[Evidence], *, strength: float = 5.0, n_i
     weights = np.full(n_draws, 1.0 / n_draws)
     single = [item.log_likelihood for item in evidence if not item.trials.pooled]
     likelihood = np.concatenate(single, axis=1) if single else np.zeros((n_draws, 0))
-    likelihood = np.exp(likelihood - likelihood.max(axis=0, initial=-np.inf)) if likelihood.size else likelihood
+    likelihood = (
+        np.exp(likelihood - likelihood.max(axis=0, initial=-np.inf))
+        if likelihood.size
+        else likelihood
+    )
     pooled = [
         (item.probabilities.reshape(n_draws, -1), item.trials.counts.sum(axis=0).ravel())
         for item in evidence
@@ -174,7 +182,9 @@ def learn_population(evidence: Sequence[Evidence], *, strength: float = 5.0, n_i
         if likelihood.size:
             expected += weights * (likelihood @ (1.0 / np.maximum(weights @ likelihood, 1e-300)))
         for probabilities, counts in pooled:
-            expected += weights * (probabilities @ (counts / np.maximum(weights @ probabilities, TINY)))
+            expected += weights * (
+                probabilities @ (counts / np.maximum(weights @ probabilities, TINY))
+            )
         weights = expected / expected.sum()
     return np.asarray(np.log(np.maximum(weights, 1e-300)))
 
@@ -215,7 +225,10 @@ def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores])
     Returns:
         Nats per choice and the standard error clustered by unit within experiment.
     """
-    parts = [_ratio(a.log_predictive - b.log_predictive, a.n_choices) for a, b in zip(first, second, strict=True)]
+    parts = [
+        _ratio(a.log_predictive - b.log_predictive, a.n_choices)
+        for a, b in zip(first, second, strict=True)
+    ]
     return average(parts)
 
 
@@ -246,7 +259,9 @@ def _ratio(totals: Array, sizes: Array) -> Estimate:
     if n_units < 2:
         return Estimate(float(value), UNKNOWN)
     residual = totals - value * sizes
-    return Estimate(float(value), float(np.sqrt(n_units / (n_units - 1) * (residual**2).sum()) / size))
+    return Estimate(
+        float(value), float(np.sqrt(n_units / (n_units - 1) * (residual**2).sum()) / size)
+    )
 
 
 def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> Estimate | None:

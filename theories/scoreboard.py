@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from theories.record import SealedScored, TheoryChecked, TheoryScored
-from theories.score import (
+from lakatos.theories.record import SealedScored, TheoryChecked, TheoryScored
+from lakatos.theories.score import (
     Estimate,
     UnitScores,
     average,
@@ -24,7 +24,7 @@ from theories.score import (
     paired_difference,
     skill,
 )
-from traces.digest import Digest
+from lakatos.traces.digest import Digest
 
 Scores = Mapping[tuple[Digest, str], TheoryScored]
 
@@ -89,12 +89,15 @@ def scoreboard(
         checked: How simple each theory is, and whether it can be read; of those that are not here it is not known.
         sealed: Scores on sealed answers, once these are open.
     """
-    complete = [theory for theory in theories if all((theory, name) in scores for name in experiments)]
+    complete = [
+        theory for theory in theories if all((theory, name) in scores for name in experiments)
+    ]
     if not complete or not experiments:
         return Scoreboard((), tuple(experiments))
     own = {theory: [scores[theory, name] for name in experiments] for theory in complete}
     means = {
-        theory: average([mean_over_units(item.left_out.scores) for item in items]) for theory, items in own.items()
+        theory: average([mean_over_units(item.left_out.scores) for item in items])
+        for theory, items in own.items()
     }
     order = sorted(complete, key=lambda theory: (-means[theory].value, theory))
     leader = simplest_of_best(order, experiments, scores, checked, sealed)
@@ -147,12 +150,18 @@ def simplest_of_best(
     """
     best = order[0]
     if sealed:
-        best = max((name for name in order if name in sealed), key=lambda name: _sealed_mean(sealed[name]))
+        best = max(
+            (name for name in order if name in sealed), key=lambda name: _sealed_mean(sealed[name])
+        )
     near = [best]
     for name in order:
         trusted = paired_difference(*trusted_scores(best, name, experiments, scores, sealed))
         everywhere = paired_difference(*_left_out(best, name, experiments, scores))
-        if name != best and trusted.value <= trusted.standard_error and (everywhere.value <= 0 or is_tie(everywhere)):
+        if (
+            name != best
+            and trusted.value <= trusted.standard_error
+            and (everywhere.value <= 0 or is_tie(everywhere))
+        ):
             near.append(name)
     known = [name for name in near if name in checked and checked[name].code_length]
     if best not in known:
@@ -172,7 +181,9 @@ def trusted_scores(
     if first in sealed and second in sealed:
         own, other = ([units.scores for units in sealed[name].scores] for name in (first, second))
         return own, other
-    return _frozen(first, second, experiments, scores) or _left_out(first, second, experiments, scores)
+    return _frozen(first, second, experiments, scores) or _left_out(
+        first, second, experiments, scores
+    )
 
 
 def _sealed_mean(scored: SealedScored) -> float:
@@ -182,7 +193,9 @@ def _sealed_mean(scored: SealedScored) -> float:
 def _left_out(
     first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
 ) -> tuple[list[UnitScores], list[UnitScores]]:
-    own, other = ([scores[theory, name].left_out.scores for name in experiments] for theory in (first, second))
+    own, other = (
+        [scores[theory, name].left_out.scores for name in experiments] for theory in (first, second)
+    )
     return own, other
 
 
@@ -193,7 +206,12 @@ def _frozen(
     found = []
     for name in experiments:
         own, other = scores.get((first, name)), scores.get((second, name))
-        if own is not None and other is not None and own.frozen is not None and other.frozen is not None:
+        if (
+            own is not None
+            and other is not None
+            and own.frozen is not None
+            and other.frozen is not None
+        ):
             found.append((name, own.frozen.scores, other.frozen.scores))
     later = [item for item in found if item[0] != experiments[0]] or found
     return ([item[1] for item in later], [item[2] for item in later]) if later else None

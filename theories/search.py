@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import entr, ndtr
 
-from theories.grammar import Composition, Grammar
+from lakatos.theories.grammar import Composition, Grammar
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -70,7 +70,11 @@ class Objective:
         place = int(self.places[candidate])
         explored = 0.0 if place in covered.places else float(self.exploration[place])
         left = max(self.cap - covered.entropy, 0.0)
-        return float(covered.missing @ self.chances[candidate]) + explored + min(left, float(self.entropy[candidate]))
+        return (
+            float(covered.missing @ self.chances[candidate])
+            + explored
+            + min(left, float(self.entropy[candidate]))
+        )
 
     def add(self, covered: Covered, candidate: int) -> Covered:
         """What is covered with a candidate more."""
@@ -84,7 +88,9 @@ class Objective:
     def singles(self) -> Array:
         """``(n_candidates,)`` F of every candidate alone."""
         return np.asarray(
-            self.chances @ self.weights + self.exploration[self.places] + np.minimum(self.entropy, self.cap)
+            self.chances @ self.weights
+            + self.exploration[self.places]
+            + np.minimum(self.entropy, self.cap)
         )
 
 
@@ -98,7 +104,9 @@ class Covered:
     entropy: float
 
 
-def lazy_greedy(objective: Objective, n: int, *, rationed: NDArray[np.bool_] | None = None, most: int = 0) -> list[int]:
+def lazy_greedy(
+    objective: Objective, n: int, *, rationed: NDArray[np.bool_] | None = None, most: int = 0
+) -> list[int]:
     """``n`` candidates, each the one that adds most to those before: at least 1 - 1/e of the best set's value.
 
     Of the ``rationed`` candidates, ``(n_candidates,)``, at most ``most`` are chosen: then it is at least half of the
@@ -129,7 +137,9 @@ def lazy_greedy(objective: Objective, n: int, *, rationed: NDArray[np.bool_] | N
     return chosen
 
 
-def archive(items: Iterable[T], place: Callable[[T], Hashable], quality: Callable[[T], float]) -> list[T]:
+def archive(
+    items: Iterable[T], place: Callable[[T], Hashable], quality: Callable[[T], float]
+) -> list[T]:
     """The best of every place, best first; of equals the first.
 
     References:
@@ -149,7 +159,9 @@ class Map:
         width = Counter(item.slot for item in grammar.mechanisms)
         single = [slot.name for slot in grammar.slots if slot.most == 1]
         self.key_slots = tuple(sorted(single, key=lambda name: -width[name])[:N_KEY_SLOTS])
-        self._parameters = {(item.slot, item.name): frozenset(item.parameters) for item in grammar.mechanisms}
+        self._parameters = {
+            (item.slot, item.name): frozenset(item.parameters) for item in grammar.mechanisms
+        }
         self._learns = {(item.slot, item.name): bool(item.learn) for item in grammar.mechanisms}
 
     def family(self, composition: Composition) -> tuple[tuple[str, ...], ...]:
@@ -164,7 +176,9 @@ class Map:
 
     def has_memory(self, composition: Composition) -> bool:
         """Whether people learn from what they did or saw before."""
-        return any(self._learns[slot, name] for slot, names in composition.slots.items() for name in names)
+        return any(
+            self._learns[slot, name] for slot, names in composition.slots.items() for name in names
+        )
 
 
 class Surrogate:
@@ -180,7 +194,9 @@ class Surrogate:
 
     def __init__(self, grammar: Grammar) -> None:
         """Know nothing yet."""
-        self._column = {(item.slot, item.name): index for index, item in enumerate(grammar.mechanisms)}
+        self._column = {
+            (item.slot, item.name): index for index, item in enumerate(grammar.mechanisms)
+        }
         slots = [slot.name for slot in grammar.slots]
         self._slot = np.array([slots.index(item.slot) for item in grammar.mechanisms])
         self._rates = np.full(len(slots), 0.1)
@@ -207,7 +223,9 @@ class Surrogate:
             self._learn_rates(known, values[:, 0])
             self._n_learned_from = len(known)
         lower, mean, residual, variance = _regress(self._kernel(known, known, self._rates), values)
-        reached = solve_triangular(lower, self._kernel(known, unknown, self._rates), lower=True, check_finite=False)
+        reached = solve_triangular(
+            lower, self._kernel(known, unknown, self._rates), lower=True, check_finite=False
+        )
         share = np.maximum(1 - (reached**2).sum(axis=0), 1e-9)
         return mean + reached.T @ residual, np.sqrt(share[:, None] * variance)
 
@@ -220,7 +238,9 @@ class Surrogate:
     def _learn_rates(self, known: Array, values: Array) -> None:
         def evidence(rates: Array) -> float:
             lower, _, _, variance = _regress(self._kernel(known, known, rates), values[:, None])
-            return float(-0.5 * len(known) * np.log(variance[0] + 1e-30) - np.log(np.diag(lower)).sum())
+            return float(
+                -0.5 * len(known) * np.log(variance[0] + 1e-30) - np.log(np.diag(lower)).sum()
+            )
 
         best = evidence(self._rates)
         for slot in range(len(self._rates)):
@@ -236,7 +256,10 @@ def _regress(kernel: Array, values: Array) -> tuple[Array, Array, Array, Array]:
     """Cholesky factor, generalised least squares mean, whitened residuals and variance of each column."""
     lower = cholesky(kernel + NOISE * np.eye(len(kernel)), lower=True, check_finite=False)
     whitened = solve_triangular(
-        lower, np.concatenate([values, np.ones((len(values), 1))], axis=1), lower=True, check_finite=False
+        lower,
+        np.concatenate([values, np.ones((len(values), 1))], axis=1),
+        lower=True,
+        check_finite=False,
     )
     one = whitened[:, -1]
     mean = whitened[:, :-1].T @ one / (one @ one)
@@ -258,7 +281,9 @@ def uncertainty(chances: Array) -> Array:
     return np.asarray(entr(chances) + entr(1 - chances))
 
 
-def crossed(grammar: Grammar, first: Composition, second: Composition, rng: np.random.Generator) -> Composition:
+def crossed(
+    grammar: Grammar, first: Composition, second: Composition, rng: np.random.Generator
+) -> Composition:
     """Every slot from one of two compositions, at random."""
     return Composition(
         {
@@ -269,7 +294,9 @@ def crossed(grammar: Grammar, first: Composition, second: Composition, rng: np.r
     )
 
 
-def combined(grammar: Grammar, base: Composition, edits: Sequence[Composition]) -> Composition | None:
+def combined(
+    grammar: Grammar, base: Composition, edits: Sequence[Composition]
+) -> Composition | None:
     """Several edits of one composition at once; None where the slots do not admit them together."""
     slots = dict(base.slots)
     for slot in grammar.slots:
@@ -282,9 +309,13 @@ def combined(grammar: Grammar, base: Composition, edits: Sequence[Composition]) 
             if not slot.least <= len(names) <= slot.most:
                 return None
             slots[slot.name] = tuple(
-                item.name for item in grammar.mechanisms if item.slot == slot.name and item.name in names
+                item.name
+                for item in grammar.mechanisms
+                if item.slot == slot.name and item.name in names
             )
-    return Composition({slot.name: slots[slot.name] for slot in grammar.slots if slots.get(slot.name)}, base.priors)
+    return Composition(
+        {slot.name: slots[slot.name] for slot in grammar.slots if slots.get(slot.name)}, base.priors
+    )
 
 
 def change_in_words(grammar: Grammar, before: Composition, after: Composition) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli, Trials
-from theories.sandbox.client import Session
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.sandbox.client import Session
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
@@ -52,7 +52,9 @@ class Simulated:
     """``(n_draws, n_sequences, n_steps)`` each."""
 
 
-def follow(session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials) -> Followed:
+def follow(
+    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials
+) -> Followed:
     """`follow_all` through one experiment."""
     return follow_all(session, domain, parameters, [trials])[0]
 
@@ -84,7 +86,9 @@ def follow_all(
         sums = np.zeros((n_draws, n_trials, n_options))
         own = np.full((n_people, n_steps, n_options), np.nan)
         noted, everybody = own.copy(), np.arange(n_people)
-        draw = np.random.default_rng().integers(n_draws, size=(n_people,))  # no result depends on it
+        draw = np.random.default_rng().integers(
+            n_draws, size=(n_people,)
+        )  # no result depends on it
         for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
             log_likelihood += _log_answers(p, table.response[:, step], there)
             own[there, step] = p.mean(axis=0)[there]
@@ -123,14 +127,18 @@ def log_likelihood_of_all(
     return np.concatenate(found, axis=1)
 
 
-def follow_cells(session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials) -> Array:
+def follow_cells(
+    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials
+) -> Array:
     """Log-likelihood of each person's answers to each trial, ``(n_draws, n_participants, n_trials)``; see `follow`."""
     (table,) = _tables([trials], n_draws := _n_draws(parameters))
     cells = np.zeros((n_draws, len(table.trial), len(trials.stimuli)))
     people = np.arange(len(table.trial))
     for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
         log_p = _log_answers(p, table.response[:, step], there)
-        cells[:, people[there], row[there]] += log_p[:, there]  # a step shows everybody one trial: no place twice
+        cells[:, people[there], row[there]] += log_p[
+            :, there
+        ]  # a step shows everybody one trial: no place twice
     return cells
 
 
@@ -155,7 +163,9 @@ def _tables(trials: Sequence[Trials], n_draws: int) -> list[_Table]:
     """Experiments next to one another that ask alike, together as far as their people are few."""
     groups: list[list[Trials]] = []
     for item in trials:
-        n_people = item.n_participants + sum(other.n_participants for other in groups[-1]) if groups else 0
+        n_people = (
+            item.n_participants + sum(other.n_participants for other in groups[-1]) if groups else 0
+        )
         if groups and _form(item) == _form(groups[-1][0]) and n_draws * n_people <= MOST_TOGETHER:
             groups[-1].append(item)
         else:
@@ -177,16 +187,24 @@ def _table(trials: Sequence[Trials]) -> _Table:
 
     def together(columns: Sequence[AnyArray], fill: int = 0) -> AnyArray:
         widths = [((0, 0), (0, max(lengths) - n_steps)) for n_steps in lengths]
-        return np.concatenate([np.pad(*item, constant_values=fill) for item in zip(columns, widths, strict=True)])
+        return np.concatenate(
+            [np.pad(*item, constant_values=fill) for item in zip(columns, widths, strict=True)]
+        )
 
     names = trials[0].stimuli.arrays
     return _Table(
         Stimuli({name: np.concatenate([item.stimuli[name] for item in trials]) for name in names}),
-        together([np.where(own.trial >= 0, own.trial + rows[i], -1) for i, own in enumerate(sequences)], fill=-1),
+        together(
+            [np.where(own.trial >= 0, own.trial + rows[i], -1) for i, own in enumerate(sequences)],
+            fill=-1,
+        ),
         together([own.response for own in sequences]),
         {name: together([own.feedback[name] for own in sequences]) for name in trials[0].feedback},
         trials[0].n_options,
-        tuple((slice(*people[i : i + 2]), lengths[i], slice(*rows[i : i + 2])) for i in range(len(trials))),
+        tuple(
+            (slice(*people[i : i + 2]), lengths[i], slice(*rows[i : i + 2]))
+            for i in range(len(trials))
+        ),
     )
 
 
@@ -205,7 +223,9 @@ def _walk(
     for step in range(table.trial.shape[1]):
         row = table.trial[:, step]
         arrays = _at(table.stimuli, np.maximum(row, 0))
-        p = session.step(*_split(domain.shown(arrays, before), arrays), response=response, feedback=before)
+        p = session.step(
+            *_split(domain.shown(arrays, before), arrays), response=response, feedback=before
+        )
         yield row, row >= 0, p
         response = table.response[None, :, step]
         before = {name: column[None, :, step] for name, column in table.feedback.items()}
@@ -295,7 +315,9 @@ def replay(
     before: dict[str, Array] = {}
     for step in range(order.shape[1]):
         arrays = _at(stimuli, order[:, step])
-        p = session.step(*_split(domain.shown(arrays, before), arrays), response=response, feedback=before)
+        p = session.step(
+            *_split(domain.shown(arrays, before), arrays), response=response, feedback=before
+        )
         probabilities.append(p)
         response = done.response[draws, :, step]
         before = {name: table[draws, :, step] for name, table in done.feedback.items()}
@@ -327,7 +349,9 @@ def expected(
     return np.take_along_axis(p, place[None, :, :, None], axis=2).mean(axis=1)  # type: ignore[no-any-return]
 
 
-def _split(shown: Mapping[str, AnyArray], arrays: Mapping[str, AnyArray]) -> tuple[dict[str, AnyArray], ...]:
+def _split(
+    shown: Mapping[str, AnyArray], arrays: Mapping[str, AnyArray]
+) -> tuple[dict[str, AnyArray], ...]:
     """What is shown to everybody alike, and what depends on what each draw did."""
     alike = {name: array for name, array in shown.items() if name in arrays}
     return alike, {name: array for name, array in shown.items() if name not in arrays}

@@ -46,11 +46,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.account import ClauseWording, TheoryAccount, account_of, read_clauses
-from theories.errors import TheorySourceError
-from theories.prior import Prior, draw_population, parse_prior
-from theories.sandbox.lint import parse
-from traces.digest import Digest, digest_bytes
+from lakatos.theories.account import ClauseWording, TheoryAccount, account_of, read_clauses
+from lakatos.theories.errors import TheorySourceError
+from lakatos.theories.prior import Prior, draw_population, parse_prior
+from lakatos.theories.sandbox.lint import parse
+from lakatos.traces.digest import Digest, digest_bytes
 
 Array = NDArray[np.float64]
 LAPSE = "lapse"
@@ -147,17 +147,25 @@ def read_program(program: TheoryProgram) -> Theory:
         tree = parse(program.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
-        raise TheorySourceError(f"the source does not parse{f' at line {line}' if line else ''}: {error}.") from None
+        raise TheorySourceError(
+            f"the source does not parse{f' at line {line}' if line else ''}: {error}."
+        ) from None
     docstring = ast.get_docstring(tree)
     name, _, claim = (docstring or "").partition(":")
     if not name.strip() or not claim.strip():
-        raise TheorySourceError('the source has no claim. Begin it with a docstring of the form """Name: claim.""".')
+        raise TheorySourceError(
+            'the source has no claim. Begin it with a docstring of the form """Name: claim.""".'
+        )
     literals: dict[str, Any] = {}
     functions = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             functions.add(node.name)
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        elif (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+        ):
             target = node.targets[0].id
             if target in ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED"):
                 try:
@@ -169,7 +177,9 @@ def read_program(program: TheoryProgram) -> Theory:
     if "choose" not in functions:
         raise TheorySourceError("the source defines no function `choose(parameters, trials, xp)`.")
     if not isinstance(literals.get("PARAMETERS"), dict):
-        raise TheorySourceError("the source declares no PARAMETERS; write `PARAMETERS = {}` for a theory without any.")
+        raise TheorySourceError(
+            "the source declares no PARAMETERS; write `PARAMETERS = {}` for a theory without any."
+        )
     if ("start" in functions) != ("learn" in functions):
         raise TheorySourceError(
             "the source defines one of `start` and `learn` without the other; a theory that learns needs "
@@ -181,19 +191,38 @@ def read_program(program: TheoryProgram) -> Theory:
             'COMPOSITION must name mechanisms by slot, `{"slot": ["mechanism", ...], ...}`; leave it out of a theory '
             "that the grammar did not write."
         )
-    priors = {str(key): parse_prior(str(key), value) for key, value in literals["PARAMETERS"].items()}
+    priors = {
+        str(key): parse_prior(str(key), value) for key, value in literals["PARAMETERS"].items()
+    }
     head, words = (" ".join(text.split()) for text in (name, claim))
-    clauses, pooled = read_clauses(literals.get("CLAUSES", ()), priors), bool(literals.get("POOLED"))
-    told = account_of(head, clauses, priors, pooled=pooled) if clauses else TheoryAccount(head, words, ())
+    clauses, pooled = (
+        read_clauses(literals.get("CLAUSES", ()), priors),
+        bool(literals.get("POOLED")),
+    )
+    told = (
+        account_of(head, clauses, priors, pooled=pooled)
+        if clauses
+        else TheoryAccount(head, words, ())
+    )
     learns = "learn" in functions
     return Theory(
-        program, told.name, told.claim, priors, composition, learns, head=head, clauses=clauses, pooled=pooled
+        program,
+        told.name,
+        told.claim,
+        priors,
+        composition,
+        learns,
+        head=head,
+        clauses=clauses,
+        pooled=pooled,
     )
 
 
 def _is_composition(value: Any) -> bool:
     """Whether ``value`` has the form of a composition, whatever the grammar."""
     return isinstance(value, dict) and all(
-        isinstance(slot, str) and isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        isinstance(slot, str)
+        and isinstance(names, list | tuple)
+        and all(isinstance(name, str) for name in names)
         for slot, names in value.items()
     )

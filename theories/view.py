@@ -13,12 +13,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli, Trials, check_unmixed
-from theories.alone import check_people_alone, check_trials_alone
-from theories.sandbox.client import Sandbox
-from theories.score import Evidence
-from theories.sequence import expected, follow_all, log_likelihood_of_all
-from theories.theory import Theory
+from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
+from lakatos.theories.alone import check_people_alone, check_trials_alone
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.score import Evidence
+from lakatos.theories.sequence import expected, follow_all, log_likelihood_of_all
+from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
 COMMON = 20_260_613
@@ -28,7 +28,9 @@ COMMON = 20_260_613
 class View:
     """One theory looking at some experiments; a context manager, for repeated questions with other parameters."""
 
-    def __init__(self, theory: Theory, domain: Domain, sandbox: Sandbox, stimuli: Sequence[Stimuli]) -> None:
+    def __init__(
+        self, theory: Theory, domain: Domain, sandbox: Sandbox, stimuli: Sequence[Stimuli]
+    ) -> None:
         """Start the theory's process.
 
         Args:
@@ -59,15 +61,21 @@ class View:
         check_unmixed(trials)
         if not self.walks:
             answers = self._session.probabilities(parameters)
-            check_trials_alone(self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers)
+            check_trials_alone(
+                self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers
+            )
             self._asked_again = True
             return [Evidence(item, answer) for item, answer in zip(trials, answers, strict=True)]
         if all(item.pooled for item in trials):
-            return [Evidence(item, p) for item, p in zip(trials, self.probabilities(parameters), strict=True)]
+            return [
+                Evidence(item, p)
+                for item, p in zip(trials, self.probabilities(parameters), strict=True)
+            ]
         followed = follow_all(self._session, self.domain, parameters, trials)
         check_people_alone(self._session, self.domain, parameters, trials, followed)
         return [
-            Evidence(item, own.probabilities, own.log_likelihood) for item, own in zip(trials, followed, strict=True)
+            Evidence(item, own.probabilities, own.log_likelihood)
+            for item, own in zip(trials, followed, strict=True)
         ]
 
     def log_likelihood(self, parameters: Mapping[str, Array], trials: Sequence[Trials]) -> Array:
@@ -76,7 +84,10 @@ class View:
         if self.walks:
             return log_likelihood_of_all(self._session, self.domain, parameters, trials)
         answers = self._session.probabilities(parameters)
-        found = [Evidence(item, answer).log_likelihood for item, answer in zip(trials, answers, strict=True)]
+        found = [
+            Evidence(item, answer).log_likelihood
+            for item, answer in zip(trials, answers, strict=True)
+        ]
         return np.concatenate(found, axis=1)
 
     def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
@@ -92,7 +103,10 @@ class View:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         with self._session:
             if kind is None and not self._asked_again:

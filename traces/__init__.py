@@ -1,5 +1,5 @@
 """What happened: the journal of a run, its steps and artifacts, and the audit of them. Start with ``journal.py``."""
 
-from traces.threads import use_one_thread
+from lakatos.traces.threads import use_one_thread
 
 use_one_thread()  # here, since every other package that computes imports this one

@@ -21,11 +21,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from traces.artifact import write_whole
-from traces.digest import Digest, digest_bytes, digest_of, is_digest
-from traces.errors import HeadError
-from traces.head import home, kept_heads, second_place
-from traces.standalone import canonical
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest, digest_bytes, digest_of, is_digest
+from lakatos.traces.errors import HeadError
+from lakatos.traces.head import home, kept_heads, second_place
+from lakatos.traces.standalone import canonical
 
 SECONDS: Final = 30.0
 """That a time stamp server has for its answer."""
@@ -50,14 +50,24 @@ def write_anchor(day: date, now: datetime | None = None) -> Path:
         HeadError: The day is not over, or has another file already, which may have been published.
     """
     if day >= (now or datetime.now(UTC)).astimezone(UTC).date():
-        raise HeadError(f"{day} is not over (UTC), and more may be signed on it; anchor it tomorrow.")
-    heads = sorted({head for path in sorted(second_place().glob("*.jsonl")) for head in _signed_on(path, day)})
-    before = [path for path in sorted(anchors_folder().glob("????-??-??.json")) if path.stem < day.isoformat()]
+        raise HeadError(
+            f"{day} is not over (UTC), and more may be signed on it; anchor it tomorrow."
+        )
+    heads = sorted(
+        {head for path in sorted(second_place().glob("*.jsonl")) for head in _signed_on(path, day)}
+    )
+    before = [
+        path
+        for path in sorted(anchors_folder().glob("????-??-??.json"))
+        if path.stem < day.isoformat()
+    ]
     previous = digest_bytes(before[-1].read_bytes()) if before else ""
     told = canonical({"day": day.isoformat(), "heads": heads, "previous": previous}) + b"\n"
     path = anchors_folder() / f"{day.isoformat()}.json"
     if path.exists() and path.read_bytes() != told:
-        raise HeadError(f"{path} says something else about {day}; it may have been published and is left as it is.")
+        raise HeadError(
+            f"{path} says something else about {day}; it may have been published and is left as it is."
+        )
     write_whole(path, told)
     return path
 
@@ -115,7 +125,9 @@ def stamp(path: Path, server: str) -> Path:
             with urllib.request.urlopen(asked, timeout=SECONDS) as reply:
                 answer.write_bytes(reply.read(MOST_BYTES))
         except (OSError, urllib.error.URLError, ValueError) as error:
-            raise HeadError(f"the time stamp server {server} gives no answer: {error}. Try again later.") from error
+            raise HeadError(
+                f"the time stamp server {server} gives no answer: {error}. Try again later."
+            ) from error
         if "Status: Granted" not in (said := _openssl("ts", "-reply", "-in", str(answer), "-text")):
             raise HeadError(f"the time stamp server {server} refuses: {said.splitlines()[0]}")
         kept = path.with_suffix(".tsr")
@@ -143,10 +155,16 @@ def stamped_at(path: Path, trusted: Path) -> datetime:
 def _openssl(*arguments: str) -> str:
     """What ``openssl`` says; it knows the protocol, and is nearly everywhere."""
     try:
-        done = subprocess.run(["openssl", *arguments], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            ["openssl", *arguments], capture_output=True, text=True, check=False, timeout=60
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise HeadError(f"time stamps need the program `openssl`, which cannot be run: {error}.") from error
+        raise HeadError(
+            f"time stamps need the program `openssl`, which cannot be run: {error}."
+        ) from error
     if done.returncode:
         reason = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise HeadError(f"openssl {' '.join(arguments[:2])} fails: {reason[-1] if reason else done.returncode}.")
+        raise HeadError(
+            f"openssl {' '.join(arguments[:2])} fails: {reason[-1] if reason else done.returncode}."
+        )
     return done.stdout

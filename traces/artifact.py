@@ -14,13 +14,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.digest import Digest, canonical_json, digest_bytes, is_digest
-from traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
+from lakatos.traces.digest import Digest, canonical_json, digest_bytes, is_digest
+from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
 
 _FILE_MAGIC: Final = b"lakatos-artifact-1\n"
 _ARRAYS_MAGIC: Final = b"lakatos-arrays-1\n"
 _LEVEL: Final = 3  # arrays of draws hardly shrink further, and level 6 takes three times as long
-_DTYPES: Final = frozenset(["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"])
+_DTYPES: Final = frozenset(
+    ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+)
 _TEMPORARY: Final = ".writing-"
 
 
@@ -44,7 +46,9 @@ class ArtifactStore:
         digest = digest_bytes(data)
         path = self.path_of(digest)
         if not path.exists():
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # people's answers are among them
+            self.folder.mkdir(
+                parents=True, exist_ok=True, mode=0o700
+            )  # people's answers are among them
             write_whole(path, pack(data), private=True)
         return digest
 
@@ -58,9 +62,13 @@ class ArtifactStore:
         try:
             stored = self.path_of(digest).read_bytes()
         except FileNotFoundError as error:
-            raise ArtifactMissingError(f"no artifact {digest} in {self.folder}; restore it from a copy.") from error
+            raise ArtifactMissingError(
+                f"no artifact {digest} in {self.folder}; restore it from a copy."
+            ) from error
         except OSError as error:
-            raise ArtifactError(f"cannot read artifact {digest} in {self.folder}: {error.strerror}.") from error
+            raise ArtifactError(
+                f"cannot read artifact {digest} in {self.folder}: {error.strerror}."
+            ) from error
         return unpack(stored, digest, self.folder)
 
     def has(self, digest: Digest) -> bool:
@@ -86,7 +94,9 @@ class ArtifactStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ArtifactError(f"cannot erase artifact {digest} in {self.folder}: {error.strerror}.") from error
+            raise ArtifactError(
+                f"cannot erase artifact {digest} in {self.folder}: {error.strerror}."
+            ) from error
 
     def put_json(self, value: object) -> Digest:
         """Store a value as canonical JSON.
@@ -105,7 +115,9 @@ class ArtifactStore:
         try:
             return json.loads(self.get(digest))
         except ValueError as error:
-            raise ArtifactError(f"artifact {digest} is not JSON ({error}); read it as what it was put.") from error
+            raise ArtifactError(
+                f"artifact {digest} is not JSON ({error}); read it as what it was put."
+            ) from error
 
     def put_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Digest:
         """Store named arrays; equal arrays give equal digests, whatever their memory layout and byte order.
@@ -124,7 +136,9 @@ class ArtifactStore:
         try:
             return unpack_arrays(self.get(digest))
         except (ValueError, TypeError, KeyError) as error:
-            raise ArtifactError(f"artifact {digest} does not hold arrays; read it as what it was put.") from error
+            raise ArtifactError(
+                f"artifact {digest} does not hold arrays; read it as what it was put."
+            ) from error
 
     def digests(self) -> Iterator[Digest]:
         """Digests of all artifacts, sorted."""
@@ -189,7 +203,9 @@ def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for entry in json.loads(data[start:offset]):
         dtype = np.dtype(entry["dtype"])
-        array: NDArray[Any] = np.ndarray(tuple(entry["shape"]), dtype, buffer=data, offset=offset).copy()
+        array: NDArray[Any] = np.ndarray(
+            tuple(entry["shape"]), dtype, buffer=data, offset=offset
+        ).copy()
         array.flags.writeable = False
         arrays[entry["name"]] = array
         offset += math.prod(entry["shape"]) * dtype.itemsize

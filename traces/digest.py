@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import StringConstraints
 
-from traces.errors import RecordError
+from lakatos.traces.errors import RecordError
 
 _PATTERN: Final = r"^[0-9a-f]{64}$"
 _IS_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -20,7 +20,9 @@ Digest = Annotated[str, StringConstraints(pattern=_PATTERN), STORED]
 Fingerprint = Annotated[str, StringConstraints(pattern=_PATTERN)]
 """SHA-256 of something kept elsewhere (a lock file, model weights). The audit does not look it up."""
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+).encode
 
 
 def canonical_json(value: object) -> bytes:

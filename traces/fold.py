@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TypeVar
 
-from traces.digest import Digest, canonical_json, digest_bytes
-from traces.journal import INTENT, Event
+from lakatos.traces.digest import Digest, canonical_json, digest_bytes
+from lakatos.traces.journal import INTENT, Event
 
 State = TypeVar("State")
 
 
-def fold(events: Iterable[Event], initial: State, reducer: Callable[[State, Event], State]) -> State:
+def fold(
+    events: Iterable[Event], initial: State, reducer: Callable[[State, Event], State]
+) -> State:
     """The state after all events; ``reducer`` returns the new state and changes nothing."""
     return reduce(reducer, events, initial)
 
@@ -20,7 +22,9 @@ def canonical_form(events: Iterable[Event]) -> bytes:
 
     A run that crashed and resumed has the same canonical form as one that did not.
     """
-    results = sorted((event for event in events if event.kind != INTENT), key=lambda event: event.key)
+    results = sorted(
+        (event for event in events if event.kind != INTENT), key=lambda event: event.key
+    )
     return b"\n".join(
         canonical_json(
             {

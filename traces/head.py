@@ -23,13 +23,13 @@ from typing import Any, Final
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from traces.artifact import write_whole
-from traces.digest import Digest, digest_bytes, is_digest
-from traces.errors import HeadError
-from traces.home import user_home
-from traces.journal import Journal
-from traces.standalone import CLOCK_SLACK, HEAD_TAG, canonical, head_problem, seconds_of
-from traces.stores.sqlite import sync_folder
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest, digest_bytes, is_digest
+from lakatos.traces.errors import HeadError
+from lakatos.traces.home import user_home
+from lakatos.traces.journal import Journal
+from lakatos.traces.standalone import CLOCK_SLACK, HEAD_TAG, canonical, head_problem, seconds_of
+from lakatos.traces.stores.sqlite import sync_folder
 
 HEADS_FILE: Final = "heads.jsonl"
 KEY_FILE: Final = "heads.key"
@@ -77,7 +77,9 @@ def laboratory_key() -> Ed25519PrivateKey:
             "in LAKATOS_HOME."
         ) from error
     except ValueError as error:
-        raise HeadError(f"{path} holds no key; restore it from a copy, or remove it for a new one.") from error
+        raise HeadError(
+            f"{path} holds no key; restore it from a copy, or remove it for a new one."
+        ) from error
 
 
 def _make_key(path: Path) -> None:
@@ -136,7 +138,9 @@ def write_head(folder: Path, *, begins: bool = False) -> Head:
         head, name = Head(*journal.head), identity(journal)
         key = laboratory_key()
         if not begins and (problem := uncovered(Path(folder), journal, public_key(key))):
-            raise HeadError(f"nothing is signed for {folder}: {problem} `lakatos audit` has the whole story.")
+            raise HeadError(
+                f"nothing is signed for {folder}: {problem} `lakatos audit` has the whole story."
+            )
     _name_place(name, Path(folder))
     for path, private in ((Path(folder) / HEADS_FILE, False), (kept_apart(name), True)):
         before = read_lines(path)
@@ -234,8 +238,16 @@ def orphans(folder: Path, name: Digest) -> Iterator["KeptHead"]:
 def told_orphans(folder: Path, name: Digest) -> str:
     """`orphans` as the end of a sentence; empty where there are none."""
     found = [item for item in orphans(folder, name) if item.head is not None]
-    parts = [f"event {item.head.seq} of {item.path.stem[:8]}, {item.time_utc}" for item in found if item.head]
-    return f"; the second place has heads of something else in this folder ({'; '.join(parts)})" if parts else ""
+    parts = [
+        f"event {item.head.seq} of {item.path.stem[:8]}, {item.time_utc}"
+        for item in found
+        if item.head
+    ]
+    return (
+        f"; the second place has heads of something else in this folder ({'; '.join(parts)})"
+        if parts
+        else ""
+    )
 
 
 def read_lines(path: Path) -> list[bytes]:
@@ -249,7 +261,9 @@ def read_lines(path: Path) -> list[bytes]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise HeadError(f"{path} cannot be read: {error.strerror}; restore it from a copy.") from error
+        raise HeadError(
+            f"{path} cannot be read: {error.strerror}; restore it from a copy."
+        ) from error
 
 
 def _same(line: bytes, told: dict[str, Any]) -> bool:
@@ -289,12 +303,19 @@ def kept_heads(path: Path) -> Iterator[KeptHead]:
         except (ValueError, KeyError, TypeError):
             value, seq, event_hash = None, None, None
         if not isinstance(seq, int) or not is_digest(event_hash):
-            yield KeptHead(path, number, None, problem=f"line {number} of {path} is no head; restore it from a copy.")
+            yield KeptHead(
+                path,
+                number,
+                None,
+                problem=f"line {number} of {path} is no head; restore it from a copy.",
+            )
         elif "signature" in value or "previous" in value:
             problem = head_problem(value, previous, _is_signed)
             said = f"line {number} of {path} {problem}; restore it from a copy." if problem else ""
             signed_by = "" if problem else value["public_key"]
-            yield KeptHead(path, number, Head(seq, event_hash), signed_by, str(value.get("time_utc", "")), said)
+            yield KeptHead(
+                path, number, Head(seq, event_hash), signed_by, str(value.get("time_utc", "")), said
+            )
         else:
             yield KeptHead(path, number, Head(seq, event_hash))
         previous = line

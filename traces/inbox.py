@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from traces.artifact import write_whole
-from traces.digest import Digest, canonical_json, digest_bytes, digest_of
-from traces.errors import InboxError
-from traces.stores.sqlite import problem_of
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest, canonical_json, digest_bytes, digest_of
+from lakatos.traces.errors import InboxError
+from lakatos.traces.stores.sqlite import problem_of
 
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS batch (number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, source TEXT NOT NULL, "
@@ -66,7 +66,9 @@ class Inbox:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
-            raise InboxError(f"cannot make the inbox {self.path}: {error.strerror}; choose another folder.") from error
+            raise InboxError(
+                f"cannot make the inbox {self.path}: {error.strerror}; choose another folder."
+            ) from error
         with self._connection("opening") as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(_SCHEMA)
@@ -74,7 +76,12 @@ class Inbox:
                 connection.execute(_SALT_ADDED)
 
     def deliver(
-        self, source: str, payload: bytes | Mapping[str, Any], *, batch_key: str, salt: str | None = None
+        self,
+        source: str,
+        payload: bytes | Mapping[str, Any],
+        *,
+        batch_key: str,
+        salt: str | None = None,
     ) -> Digest:
         """Leave a batch; it is on disk when this returns.
 
@@ -93,7 +100,11 @@ class Inbox:
         return self.deliver_all(source, [(payload, batch_key)], salt=salt)[0]
 
     def deliver_all(
-        self, source: str, batches: Sequence[tuple[bytes | Mapping[str, Any], str]], *, salt: str | None = None
+        self,
+        source: str,
+        batches: Sequence[tuple[bytes | Mapping[str, Any], str]],
+        *,
+        salt: str | None = None,
     ) -> list[Digest]:
         """Leave several batches, each with its key: all of them or, where one is refused, none.
 
@@ -104,7 +115,9 @@ class Inbox:
         with self._connection("delivering to") as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                digests = [_insert(connection, source, payload, key, salt) for payload, key in batches]
+                digests = [
+                    _insert(connection, source, payload, key, salt) for payload, key in batches
+                ]
             except BaseException:
                 connection.execute("ROLLBACK")
                 raise
@@ -134,7 +147,9 @@ class Inbox:
             InboxError: There is no such batch.
         """
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        self._change("UPDATE batch SET taken_utc = coalesce(taken_utc, ?) WHERE digest = ?", now, digest)
+        self._change(
+            "UPDATE batch SET taken_utc = coalesce(taken_utc, ?) WHERE digest = ?", now, digest
+        )
 
     def erase(self, digest: Digest) -> None:
         """Overwrite payload, its digest and the salt of a batch, for a person who withdraws.
@@ -146,7 +161,10 @@ class Inbox:
             InboxError: There is no such batch, or another program is reading, so that the payload could still be found
                 in the file; erase it again then.
         """
-        self._change("UPDATE batch SET payload = NULL, payload_digest = '', salt = '' WHERE digest = ?", digest)
+        self._change(
+            "UPDATE batch SET payload = NULL, payload_digest = '', salt = '' WHERE digest = ?",
+            digest,
+        )
         self.empty_log()
 
     def empty_log(self) -> None:
@@ -165,7 +183,9 @@ class Inbox:
     def _change(self, statement: str, *values: str) -> None:
         with self._connection("writing") as connection:
             if connection.execute(statement, values).rowcount == 0:
-                raise InboxError(f"no batch {values[-1]} in {self.path}; take digests from `pending`.")
+                raise InboxError(
+                    f"no batch {values[-1]} in {self.path}; take digests from `pending`."
+                )
 
     @contextmanager
     def _connection(self, doing: str) -> Iterator[sqlite3.Connection]:
@@ -211,12 +231,18 @@ def check_place(folder: Path, place: str) -> None:
 
 
 def _insert(
-    connection: sqlite3.Connection, source: str, payload: bytes | Mapping[str, Any], batch_key: str, salt: str | None
+    connection: sqlite3.Connection,
+    source: str,
+    payload: bytes | Mapping[str, Any],
+    batch_key: str,
+    salt: str | None,
 ) -> Digest:
     data = payload if isinstance(payload, bytes) else canonical_json(dict(payload))
     payload_digest = digest_bytes(data)
     salt = secrets.token_hex(16) if salt is None else salt
-    digest = digest_of({"source": source, "batch_key": batch_key, "payload": payload_digest, "salt": salt})
+    digest = digest_of(
+        {"source": source, "batch_key": batch_key, "payload": payload_digest, "salt": salt}
+    )
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     connection.execute(
         "INSERT INTO batch (digest, source, batch_key, payload_digest, payload, delivered_utc, salt) "
@@ -224,7 +250,8 @@ def _insert(
         (digest, source, batch_key, payload_digest, data, now, salt),
     )
     found = connection.execute(
-        "SELECT digest, payload_digest FROM batch WHERE source = ? AND batch_key = ?", (source, batch_key)
+        "SELECT digest, payload_digest FROM batch WHERE source = ? AND batch_key = ?",
+        (source, batch_key),
     ).fetchone()
     if found[1] not in (payload_digest, ""):
         raise InboxError(

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from traces import standalone
-from traces.digest import Digest, canonical_json, digest_of, is_digest
-from traces.errors import ChainBrokenError, JournalError, RecordError
-from traces.stores import located, store_of
-from traces.stores.store import Row, Store
+from lakatos.traces import standalone
+from lakatos.traces.digest import Digest, canonical_json, digest_of, is_digest
+from lakatos.traces.errors import ChainBrokenError, JournalError, RecordError
+from lakatos.traces.stores import located, store_of
+from lakatos.traces.stores.store import Row, Store
 
 INTENT: Final = "intent"
 """The kind of the event that is written before a step runs."""
@@ -81,7 +81,9 @@ class Journal:
         self._guard = threading.RLock()
         last = store.last()
         if last is not None and not store.read_only and (problem := fault(last)):
-            raise ChainBrokenError(f"{place(last)} of {store.path} {problem}; run `lakatos audit` before going on.")
+            raise ChainBrokenError(
+                f"{place(last)} of {store.path} {problem}; run `lakatos audit` before going on."
+            )
         self._head = (0, start_of(store.meta())) if last is None else (last.seq, last.hash)
 
     @classmethod
@@ -157,7 +159,9 @@ class Journal:
             ReadOnlyError: The journal was opened for reading.
             JournalError: The disk is full or fails, or the step has a result already. Nothing was written.
         """
-        entry = Entry(kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt)
+        entry = Entry(
+            kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt
+        )
         return self.append_all([entry])[0]
 
     def append_all(self, entries: Sequence[Entry]) -> list[Event]:
@@ -225,7 +229,10 @@ class Journal:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -233,7 +240,9 @@ class Journal:
         if row is None:
             return None
         if problem := fault(row):
-            raise ChainBrokenError(f"{place(row)} of {self.path} {problem}; run `lakatos audit` for the whole story.")
+            raise ChainBrokenError(
+                f"{place(row)} of {self.path} {problem}; run `lakatos audit` for the whole story."
+            )
         return event_of(row)
 
 
@@ -276,7 +285,9 @@ def _written(entry: Entry, row: standalone.StoredRow) -> Event:
 
 def start_of(stored_meta: Mapping[str, str]) -> Digest:
     """What the first event is chained to."""
-    return standalone.start_of([(_bytes(name), _bytes(value)) for name, value in stored_meta.items()]).decode()
+    return standalone.start_of(
+        [(_bytes(name), _bytes(value)) for name, value in stored_meta.items()]
+    ).decode()
 
 
 def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
@@ -284,9 +295,13 @@ def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
     try:
         meta = json.loads(stored_meta["meta"])
     except (KeyError, ValueError) as error:
-        raise JournalError("the description of the journal was damaged; restore it from a copy.") from error
+        raise JournalError(
+            "the description of the journal was damaged; restore it from a copy."
+        ) from error
     if not isinstance(meta, dict):
-        raise JournalError("the description of the journal is no JSON object; restore it from a copy.")
+        raise JournalError(
+            "the description of the journal is no JSON object; restore it from a copy."
+        )
     return meta
 
 
@@ -299,7 +314,10 @@ def fault(row: Row) -> str | None:
 
 def as_text(row: Row) -> Row:
     """A damaged row with values of the types that rows have, so that what is left of it can be looked at."""
-    values = (value if type(value) is kind else _as(kind, value) for value, kind in zip(row, _TYPES, strict=True))
+    values = (
+        value if type(value) is kind else _as(kind, value)
+        for value, kind in zip(row, _TYPES, strict=True)
+    )
     return Row(*values)  # type: ignore[arg-type]
 
 
@@ -367,8 +385,15 @@ def _bytes(text: str | bytes) -> bytes:
 
 def stored_of(row: Row) -> standalone.StoredRow:
     """A row with its text as the bytes that are stored."""
-    return standalone.StoredRow(*(_bytes(value) if isinstance(value, str) else value for value in row))  # type: ignore[arg-type]
+    return standalone.StoredRow(
+        *(_bytes(value) if isinstance(value, str) else value for value in row)
+    )  # type: ignore[arg-type]
 
 
 def _as_row(row: standalone.StoredRow) -> Row:
-    return Row(*(value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value for value in row))  # type: ignore[arg-type]
+    return Row(
+        *(
+            value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+            for value in row
+        )
+    )  # type: ignore[arg-type]

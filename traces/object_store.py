@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from traces.artifact import ArtifactStore, pack, unpack
-from traces.digest import Digest, digest_bytes, is_digest
-from traces.errors import ArtifactError, ArtifactMissingError, TraceError
-from traces.stores import located
+from lakatos.traces.artifact import ArtifactStore, pack, unpack
+from lakatos.traces.digest import Digest, digest_bytes, is_digest
+from lakatos.traces.errors import ArtifactError, ArtifactMissingError, TraceError
+from lakatos.traces.stores import located
 
 _WHOLE: Final = frozenset(["s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "memory"])
 """Where an object is there whole or not at all; elsewhere it is written under another name and moved."""
@@ -36,12 +36,20 @@ class ObjectStore(ArtifactStore):
         try:
             from fsspec.core import url_to_fs
         except ImportError as error:
-            raise ArtifactError(f"artifacts at {address} need fsspec: `pip install 'lakatos[scale]'`.") from error
+            raise ArtifactError(
+                f"artifacts at {address} need fsspec: `pip install 'lakatos[scale]'`."
+            ) from error
         try:
             self._files, self._root = url_to_fs(address, **_FRESH.get(scheme, {}))
         except (ImportError, ValueError) as error:
-            wanted = "`pip install 'lakatos[s3]'`" if scheme in ("s3", "s3a") else "install what it names"
-            raise ArtifactError(f"artifacts at {address} cannot be used: {error}; {wanted}.") from error
+            wanted = (
+                "`pip install 'lakatos[s3]'`"
+                if scheme in ("s3", "s3a")
+                else "install what it names"
+            )
+            raise ArtifactError(
+                f"artifacts at {address} cannot be used: {error}; {wanted}."
+            ) from error
         self.address, self._whole = address, scheme in _WHOLE
 
     def path_of(self, digest: Digest) -> Path:
@@ -50,7 +58,9 @@ class ObjectStore(ArtifactStore):
         Raises:
             ArtifactError: Always.
         """
-        raise ArtifactError(f"artifact {digest} is kept at {self.address} and has no path here; read it with `get`.")
+        raise ArtifactError(
+            f"artifact {digest} is kept at {self.address} and has no path here; read it with `get`."
+        )
 
     def put(self, data: bytes) -> Digest:
         """Store ``data`` and return its digest; what is there already is left as it is.
@@ -129,9 +139,7 @@ class ObjectStore(ArtifactStore):
             raise
         except Exception as error:  # drivers of object stores have exception trees of their own
             said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            problem = (
-                f"failed {doing} {self.address}: {said[:300]}. Check the store and what it lets you do, then resume."
-            )
+            problem = f"failed {doing} {self.address}: {said[:300]}. Check the store and what it lets you do, then resume."
             raise ArtifactError(problem) from error
 
 
@@ -142,7 +150,11 @@ def artifacts_in(folder: Path) -> ArtifactStore:
         ArtifactError: The address cannot be used.
     """
     where = located(folder)
-    return ArtifactStore(folder) if where == folder else artifacts_at(where.read_text(encoding="utf-8").strip())
+    return (
+        ArtifactStore(folder)
+        if where == folder
+        else artifacts_at(where.read_text(encoding="utf-8").strip())
+    )
 
 
 def artifacts_at(address: str) -> ArtifactStore:
@@ -164,7 +176,9 @@ def check_address(address: str) -> str:
     """
     parts: Any = urlsplit(address)
     if not parts.scheme or "://" not in address or not (parts.netloc or parts.path.strip("/")):
-        raise ArtifactError(f"{address!r} is no address of artifacts: write s3://BUCKET/FOLDER or file:///FOLDER.")
+        raise ArtifactError(
+            f"{address!r} is no address of artifacts: write s3://BUCKET/FOLDER or file:///FOLDER."
+        )
     if parts.password is not None:
         raise ArtifactError(
             f"the address of artifacts on {parts.hostname} holds a password, which would stand in the run's folder: "

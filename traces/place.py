@@ -9,12 +9,12 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from traces.artifact import write_whole
-from traces.errors import JournalError
-from traces.object_store import check_address
-from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
-from traces.stores import ADDRESS_SUFFIX, located
-from traces.stores.postgres import read_address
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.errors import JournalError
+from lakatos.traces.object_store import check_address
+from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
+from lakatos.traces.stores import ADDRESS_SUFFIX, located
+from lakatos.traces.stores.postgres import read_address
 
 
 def settle(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
@@ -27,7 +27,10 @@ def settle(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
         JournalError: ``LAKATOS_JOURNAL`` is no address, or holds a password.
         ArtifactError: ``LAKATOS_ARTIFACTS`` is no address, or the folder cannot be written.
     """
-    journal, artifacts = environment.get("LAKATOS_JOURNAL", ""), environment.get("LAKATOS_ARTIFACTS", "").rstrip("/")
+    journal, artifacts = (
+        environment.get("LAKATOS_JOURNAL", ""),
+        environment.get("LAKATOS_ARTIFACTS", "").rstrip("/"),
+    )
     if holds_journal(folder):
         return
     name = f"{folder.resolve().name}-{secrets.token_hex(4)}"
@@ -56,7 +59,9 @@ def is_elsewhere(folder: Path) -> bool:
 def run_folders(runs: Path) -> list[Path]:
     """Folders in ``runs`` that hold a journal or its address, the one begun or changed last at the end."""
     found = {
-        path.parent: path for name in (JOURNAL_FILE, address_file(JOURNAL_FILE)) for path in runs.glob(f"*/{name}")
+        path.parent: path
+        for name in (JOURNAL_FILE, address_file(JOURNAL_FILE))
+        for path in runs.glob(f"*/{name}")
     }
     return sorted(found, key=lambda folder: found[folder].stat().st_mtime)
 

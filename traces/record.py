@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from traces.digest import STORED, Digest, canonical_json, is_digest
-from traces.errors import RecordError
+from lakatos.traces.digest import STORED, Digest, canonical_json, is_digest
+from lakatos.traces.errors import RecordError
 
 
 class Record(BaseModel):
@@ -49,12 +49,18 @@ def kind_of(record_type: type[Record]) -> str:
         RecordError: The class declares no ``kind`` with a default, or no ``version``.
     """
     field = record_type.model_fields.get("kind")
-    if field is None or not isinstance(field.default, str) or "version" not in record_type.model_fields:
+    if (
+        field is None
+        or not isinstance(field.default, str)
+        or "version" not in record_type.model_fields
+    ):
         raise RecordError(
             f"{record_type.__name__} cannot be recorded: it has no kind and version. "
             'Declare `kind: Literal["..."] = "..."` and `version: Literal[1] = 1`.'
         )
-    if unordered := [name for name, part in record_type.model_fields.items() if _has_set(part.annotation)]:
+    if unordered := [
+        name for name, part in record_type.model_fields.items() if _has_set(part.annotation)
+    ]:
         raise RecordError(
             f"{record_type.__name__} cannot be recorded: sets have no order, so equal records would have different "
             f"digests. Use a sorted tuple for {', '.join(unordered)}."
@@ -64,7 +70,11 @@ def kind_of(record_type: type[Record]) -> str:
 
 def _has_set(annotation: Any, seen: frozenset[type[BaseModel]] = frozenset()) -> bool:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        parts = [] if annotation in seen else [part.annotation for part in annotation.model_fields.values()]
+        parts = (
+            []
+            if annotation in seen
+            else [part.annotation for part in annotation.model_fields.values()]
+        )
         return any(_has_set(part, seen | {annotation}) for part in parts)
     if annotation in (set, frozenset) or get_origin(annotation) in (set, frozenset):
         return True
@@ -96,7 +106,9 @@ def parse_record(kind: str, body: Mapping[str, Any], types: RecordTypes) -> Reco
     record_type = types.get(kind)
     if record_type is None:
         known = ", ".join(sorted(types)) or "none"
-        raise RecordError(f"no record type reads the kind {kind!r} (known: {known}). Add its class to the table.")
+        raise RecordError(
+            f"no record type reads the kind {kind!r} (known: {known}). Add its class to the table."
+        )
     try:
         return record_type.model_validate_json(canonical_json(dict(body)))
     except ValidationError as error:
@@ -124,7 +136,11 @@ def _digests(annotation: Any, metadata: tuple[Any, ...], value: Any) -> Iterator
         yield from _digests(annotation.__origin__, annotation.__metadata__, value)
     elif get_origin(annotation) in (Union, builtin_types.UnionType):
         # A value can fit several members of a union; naming it once is enough.
-        yield from {digest: None for member in get_args(annotation) for digest in _digests(member, (), value)}
+        yield from {
+            digest: None
+            for member in get_args(annotation)
+            for digest in _digests(member, (), value)
+        }
     elif isinstance(value, Mapping):
         key_type, value_type = (*get_args(annotation), Any, Any)[:2]
         for key, inner in value.items():

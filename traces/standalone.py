@@ -141,7 +141,12 @@ def quoted(text: bytes) -> bytes:
 
 def record_digest_of(row: StoredRow) -> bytes:
     """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
-    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (row.body, row.inputs, quoted(row.key), quoted(row.kind))
+    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (
+        row.body,
+        row.inputs,
+        quoted(row.key),
+        quoted(row.kind),
+    )
     return hashlib.sha256(told).hexdigest().encode()
 
 
@@ -202,7 +207,9 @@ class _Quoted(dict[bytes, bytes]):
         return written
 
 
-def sound(rows: Iterable[tuple[Any, ...]], last: int, expected: bytes | None) -> Iterator[tuple[Any, ...]]:
+def sound(
+    rows: Iterable[tuple[Any, ...]], last: int, expected: bytes | None
+) -> Iterator[tuple[Any, ...]]:
     """Rows as long as each fits itself and the one before it.
 
     `fault_of` and `link_fault_of` for many rows at once, which takes half of the time; where they do not all fit, they
@@ -250,13 +257,15 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
 
 def _fit(batch: Sequence[tuple[Any, ...]], last: int, before: bytes, words: _Quoted) -> bool:
     """Whether rows fit themselves and one another; False also where that cannot be told for all of them at once."""
-    seqs, times, kinds, keys, names, positions, attempts, inputs, bodies, digests, previous, own = zip(
-        *batch, strict=True
+    seqs, times, kinds, keys, names, positions, attempts, inputs, bodies, digests, previous, own = (
+        zip(*batch, strict=True)
     )
     try:
         known = words.__getitem__
         told = zip(bodies, inputs, keys, map(known, kinds), strict=True)
-        sealed = zip(seqs, times, attempts, map(known, names), positions, digests, previous, strict=True)
+        sealed = zip(
+            seqs, times, attempts, map(known, names), positions, digests, previous, strict=True
+        )
         return (
             {*map(type, seqs), *map(type, attempts)} == {int}
             and seqs == tuple(range(last + 1, last + 1 + len(batch)))
@@ -298,7 +307,9 @@ def first_fault(rows: Iterable[tuple[Any, ...]], start: bytes) -> tuple[int, byt
 
 def canonical(value: Any) -> bytes:
     """The one JSON text of a value."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
     return text.encode()
 
 
@@ -365,7 +376,9 @@ def time_problem(times: Sequence[float | None], heads: Sequence[tuple[int, float
 
 
 def _backdated(number: int, seconds: float, before: int) -> str:
-    what = f"the head of event {before}, which was signed without it" if before else "the first event"
+    what = (
+        f"the head of event {before}, which was signed without it" if before else "the first event"
+    )
     return f"event {number} says it was written {seconds:.0f} s before {what}: backdated, or the clock was set back."
 
 
@@ -400,14 +413,20 @@ class Bundle:
                 f"{MOST_FILES} files of {most_bytes} bytes are read"
             )
         if doubled := len(self.names) - len(set(self.names)):
-            raise BundleRefusedError(f"{doubled} of its files are there twice, so that readers may see different ones")
+            raise BundleRefusedError(
+                f"{doubled} of its files are there twice, so that readers may see different ones"
+            )
         for name in self.names:
             if name.startswith("/") or "\\" in name or ".." in name.split("/"):
                 raise BundleRefusedError(f"the file {name!r} leads out of the bundle")
 
     @staticmethod
     def _in_archive(archive: zipfile.ZipFile) -> list[tuple[str, int]]:
-        return [(item.filename, item.file_size) for item in archive.infolist() if not item.is_dir() or item.file_size]
+        return [
+            (item.filename, item.file_size)
+            for item in archive.infolist()
+            if not item.is_dir() or item.file_size
+        ]
 
     def _in_folder(self) -> list[tuple[str, int]]:
         found = []
@@ -450,15 +469,29 @@ def verify_bundle(bundle: Bundle, key: str = "") -> list[Line]:
                   "signature: the list of files was changed after it was signed"))  # fmt: skip
     if key:
         same = key.lower() == public
-        found.append((same, f"key: signed by {public}" + ("" if same else f", not by {key.lower()}")))
+        found.append(
+            (same, f"key: signed by {public}" + ("" if same else f", not by {key.lower()}"))
+        )
     else:
-        found.append((True, f"key: signed by {public}; compare it with the key that the authors have published"))
+        found.append(
+            (
+                True,
+                f"key: signed by {public}; compare it with the key that the authors have published",
+            )
+        )
     wrong = [f"{name} is missing" for name in listed if name not in bundle.names]
-    wrong += [f"{name} is not listed" for name in bundle.names if name not in listed and name not in FILES]
+    wrong += [
+        f"{name} is not listed" for name in bundle.names if name not in listed and name not in FILES
+    ]
     for name, digest in listed.items():
         if name in bundle.names and hashlib.sha256(bundle.read(name)).hexdigest() != digest:
             wrong.append(f"{name} was changed")
-    found.append((not wrong, f"files: {wrong[0]}" if wrong else f"files: all {len(listed)} are as they were listed"))
+    found.append(
+        (
+            not wrong,
+            f"files: {wrong[0]}" if wrong else f"files: all {len(listed)} are as they were listed",
+        )
+    )
     for name in listed:
         if name.endswith("journal/events.jsonl") and name in bundle.names:
             found += verify_run(bundle, name[: -len("journal/events.jsonl")], public)
@@ -470,20 +503,34 @@ def verify_run(bundle: Bundle, prefix: str, public: str) -> list[Line]:
     what = f" of {prefix.rstrip('/')}" if prefix else ""
     found: list[Line] = []
     try:
-        meta = [(a.encode(), b.encode()) for a, b in json.loads(bundle.read(prefix + "journal/meta.json")).items()]
+        meta = [
+            (a.encode(), b.encode())
+            for a, b in json.loads(bundle.read(prefix + "journal/meta.json")).items()
+        ]
         rows = list(rows_of(bundle.read(prefix + "journal/events.jsonl")))
     except (KeyError, ValueError, OSError, TypeError) as error:
         return [(False, f"chain{what}: the journal cannot be read ({error})")]
     seq, _, problem = first_fault(rows, start_of(meta))
     if problem:
         problem += f"; what stands before it, up to event {seq}, is as it was written"
-    found.append((problem is None, f"chain{what}: {problem or f'{seq} events, none changed, dropped or moved'}"))
+    found.append(
+        (
+            problem is None,
+            f"chain{what}: {problem or f'{seq} events, none changed, dropped or moved'}",
+        )
+    )
     start = prefix + "artifacts/"
     artifacts = {name.rpartition("/")[2]: name for name in bundle.names if name.startswith(start)}
-    changed = [digest for digest, name in artifacts.items() if hashlib.sha256(bundle.read(name)).hexdigest() != digest]
+    changed = [
+        digest
+        for digest, name in artifacts.items()
+        if hashlib.sha256(bundle.read(name)).hexdigest() != digest
+    ]
     found.append((not changed, f"artifacts{what}: {changed[0]} was changed" if changed else
                   f"artifacts{what}: all {len(artifacts)} hash to their names"))  # fmt: skip
-    known = {digest.encode() for digest in artifacts} | {str(root).encode() for root in _roots(meta)}
+    known = {digest.encode() for digest in artifacts} | {
+        str(root).encode() for root in _roots(meta)
+    }
     missing = ""
     for row in rows:
         for cited in json.loads(row.inputs):
@@ -491,7 +538,9 @@ def verify_run(bundle: Bundle, prefix: str, public: str) -> list[Line]:
                 missing = missing or f"event {row.seq} cites {cited}, which nothing before it has"
         if row.kind != b"intent":
             known.add(row.record_digest)
-    found.append((not missing, f"inputs{what}: {missing or 'every record cites what stands before it'}"))
+    found.append(
+        (not missing, f"inputs{what}: {missing or 'every record cites what stands before it'}")
+    )
     found += _heads_lines(bundle, prefix, public, rows, what)
     return found
 
@@ -504,7 +553,9 @@ def _roots(meta: Sequence[tuple[bytes, bytes]]) -> Sequence[Any]:
     return ()
 
 
-def _heads_lines(bundle: Bundle, prefix: str, public: str, rows: Sequence[StoredRow], what: str) -> list[Line]:
+def _heads_lines(
+    bundle: Bundle, prefix: str, public: str, rows: Sequence[StoredRow], what: str
+) -> list[Line]:
     name = prefix + "heads.jsonl"
     lines = bundle.read(name).splitlines() if name in bundle.names else []
     hashes = {row.seq: row.hash.decode() for row in rows}
@@ -525,17 +576,33 @@ def _heads_lines(bundle: Bundle, prefix: str, public: str, rows: Sequence[Stored
         if (signed := seconds_of(str(head.get("time_utc", "")))) is not None:
             timed.append((last, signed))
     if not lines:
-        return [(False, f"heads{what}: there is no signed head, so that a tail that was cut off could not be seen")]
+        return [
+            (
+                False,
+                f"heads{what}: there is no signed head, so that a tail that was cut off could not be seen",
+            )
+        ]
     after = len(hashes) - last
-    more = f"; {after} events after the last are not covered by one" if after else ", the last of its last event"
+    more = (
+        f"; {after} events after the last are not covered by one"
+        if after
+        else ", the last of its last event"
+    )
     found = [(True, f"heads{what}: {len(lines)} signed heads, all in the journal{more}")]
     if timed:
-        problem = time_problem([seconds_of(row.time_utc.decode(errors="replace")) for row in rows], timed)
+        problem = time_problem(
+            [seconds_of(row.time_utc.decode(errors="replace")) for row in rows], timed
+        )
         found.append(
-            (problem is None, f"times{what}: {problem or 'every event was written between the heads around it'}")
+            (
+                problem is None,
+                f"times{what}: {problem or 'every event was written between the heads around it'}",
+            )
         )
     else:
-        found.append((True, f"times{what}: its heads carry none; they show what was written, and not when"))
+        found.append(
+            (True, f"times{what}: its heads carry none; they show what was written, and not when")
+        )
     return found
 
 

@@ -17,14 +17,14 @@ from typing import Any, Final, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from traces.artifact import ArtifactStore
-from traces.digest import Digest, digest_of
-from traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
-from traces.inbox import Inbox, check_place
-from traces.journal import INTENT, Entry, Event, Journal, step_key
-from traces.object_store import artifacts_in
-from traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
-from traces.stores import ADDRESS_SUFFIX
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
+from lakatos.traces.inbox import Inbox, check_place
+from lakatos.traces.journal import INTENT, Entry, Event, Journal, step_key
+from lakatos.traces.object_store import artifacts_in
+from lakatos.traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
+from lakatos.traces.stores import ADDRESS_SUFFIX
 
 R = TypeVar("R", bound=Record)
 
@@ -112,7 +112,13 @@ class Trace:
         """
         described = {**(meta or {}), "seed": seed, "roots": sorted(roots)}
         journal = Journal.create(Path(folder) / JOURNAL_FILE, described)
-        return cls(journal, artifacts_in(Path(folder) / ARTIFACT_FOLDER), seed=seed, types=types, roots=roots)
+        return cls(
+            journal,
+            artifacts_in(Path(folder) / ARTIFACT_FOLDER),
+            seed=seed,
+            types=types,
+            roots=roots,
+        )
 
     @classmethod
     def open(cls, folder: Path, types: Mapping[str, type[Record]], read_only: bool = False) -> Self:
@@ -126,10 +132,14 @@ class Trace:
         meta = journal.meta
         if not isinstance(meta.get("seed"), int):
             journal.close()
-            raise JournalError(f"{journal.path} names no seed, so it is not the journal of a trace; check the folder.")
+            raise JournalError(
+                f"{journal.path} names no seed, so it is not the journal of a trace; check the folder."
+            )
         try:
             artifacts = artifacts_in(Path(folder) / ARTIFACT_FOLDER)
-            found = cls(journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ()))
+            found = cls(
+                journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ())
+            )
             if not read_only:
                 found.check_place()
         except BaseException:
@@ -202,7 +212,9 @@ class Trace:
                 break
             await asyncio.shield(asyncio.wrap_future(running))
         try:
-            return await self._run(key, name, function, returns, inputs, position, effect, retry_external, note)
+            return await self._run(
+                key, name, function, returns, inputs, position, effect, retry_external, note
+            )
         finally:
             with self._guard:
                 del self._running[key]
@@ -233,10 +245,15 @@ class Trace:
             )
 
         def entry(kind: str, body: Mapping[str, Any]) -> Entry:
-            return Entry(kind, body, key=key, name=name, inputs=inputs, position=position, attempt=attempt)
+            return Entry(
+                kind, body, key=key, name=name, inputs=inputs, position=position, attempt=attempt
+            )
 
         def intent(detail: Mapping[str, Any] | None) -> Entry:
-            return entry(INTENT, {"effect": effect} if detail is None else {"effect": effect, "note": dict(detail)})
+            return entry(
+                INTENT,
+                {"effect": effect} if detail is None else {"effect": effect, "note": dict(detail)},
+            )
 
         def write(detail: Mapping[str, Any]) -> None:
             self._append_all([intent(detail)])
@@ -289,7 +306,13 @@ class Trace:
                 self._check_inputs(name, inputs, position)
                 attempt = max(1, self.journal.attempts(key))
                 event = self._append(
-                    kind_of(returns), body, key=key, name=name, inputs=inputs, position=position, attempt=attempt
+                    kind_of(returns),
+                    body,
+                    key=key,
+                    name=name,
+                    inputs=inputs,
+                    position=position,
+                    attempt=attempt,
                 )
             elif event.body != body:
                 raise StepResultError(
@@ -299,7 +322,10 @@ class Trace:
         return Recorded(record, event.record_digest)
 
     def recorded(
-        self, name: str, inputs: Sequence[Digest] = (), position: Mapping[str, int | str] | None = None
+        self,
+        name: str,
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
     ) -> Recorded[Record] | None:
         """What a step recorded, or None if it has not."""
         event = self.journal.find(step_key(name, inputs, position or {}))
@@ -340,7 +366,10 @@ class Trace:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -380,14 +409,20 @@ class Trace:
                 f"under {kind_of(returns)!r}; add it to the table, or it could not be read again."
             )
 
-    def _check_inputs(self, name: str, inputs: Sequence[Digest], position: Mapping[str, int | str]) -> None:
+    def _check_inputs(
+        self, name: str, inputs: Sequence[Digest], position: Mapping[str, int | str]
+    ) -> None:
         for part, value in position.items():
             if not isinstance(value, int | str):
                 raise RecordError(
                     f"{part!r} in the position of step {name!r} is {value!r}; give a whole number or text."
                 )
         for digest in inputs:
-            known = digest in self.roots or self.artifacts.has(digest) or self.journal.find_record(digest) is not None
+            known = (
+                digest in self.roots
+                or self.artifacts.has(digest)
+                or self.journal.find_record(digest) is not None
+            )
             if not known:
                 raise RecordError(
                     f"step {name!r} at {dict(position)} cites {digest}, which no record or artifact of this trace has. "

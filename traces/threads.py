@@ -9,7 +9,12 @@ from __future__ import annotations
 import os
 import sys
 
-VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 """What libraries of linear algebra read when they are loaded. Not that of OpenMP: served models need theirs."""
 
 

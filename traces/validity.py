@@ -4,8 +4,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
-from traces.digest import Digest
-from traces.journal import INTENT, Event
+from lakatos.traces.digest import Digest
+from lakatos.traces.journal import INTENT, Event
 
 ERASES = "erases"
 """Field of a record that, once written, erases all records that it lists, as one tombstone each would; such a record

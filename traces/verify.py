@@ -6,12 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from traces.anchor import anchor_problem
-from traces.artifact import ArtifactStore
-from traces.digest import Digest
-from traces.errors import ArtifactError, JournalError, RecordError
-from traces.head import HEADS_FILE, NO_HEAD, KeptHead, kept_apart, kept_heads, known_key, told_orphans
-from traces.journal import (
+from lakatos.traces.anchor import anchor_problem
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import ArtifactError, JournalError, RecordError
+from lakatos.traces.head import (
+    HEADS_FILE,
+    NO_HEAD,
+    KeptHead,
+    kept_apart,
+    kept_heads,
+    known_key,
+    told_orphans,
+)
+from lakatos.traces.journal import (
     INTENT,
     Event,
     as_text,
@@ -23,12 +31,12 @@ from traces.journal import (
     step_key,
     stored_of,
 )
-from traces.object_store import artifacts_in
-from traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
-from traces.standalone import ChainFaultError, StoredRow, seconds_of, sound, time_problem
-from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
-from traces.stores import located, store_of
-from traces.stores.store import Store
+from lakatos.traces.object_store import artifacts_in
+from lakatos.traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
+from lakatos.traces.standalone import ChainFaultError, StoredRow, seconds_of, sound, time_problem
+from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
+from lakatos.traces.stores import located, store_of
+from lakatos.traces.stores.store import Store
 
 
 @dataclass(frozen=True)
@@ -89,9 +97,13 @@ class _Findings:
             told += f"; the chain alone covers {self.last - self.covered} events after the last"
         answers = {**_QUESTIONS, "heads": told + self.orphans}
         if not self.n_timed:
-            answers["times"] = "no signed head carries a time: heads show what was written, and not when"
+            answers["times"] = (
+                "no signed head carries a time: heads show what was written, and not when"
+            )
         checks = tuple(
-            Check(name, False, *self.faults[name]) if name in self.faults else Check(name, True, answer)
+            Check(name, False, *self.faults[name])
+            if name in self.faults
+            else Check(name, True, answer)
             for name, answer in answers.items()
         )
         return VerifyReport(not self.faults, checks, self.covered)
@@ -120,7 +132,15 @@ def verify(
     if isinstance(folder_or_trace, Trace):
         trace = folder_or_trace
         folder, known_types = trace.journal.path.parent, {**trace.types, **(types or {})}
-        _verify(trace.journal.store, trace.artifacts, folder, known_types, {*roots, *trace.roots}, key, findings)
+        _verify(
+            trace.journal.store,
+            trace.artifacts,
+            folder,
+            known_types,
+            {*roots, *trace.roots},
+            key,
+            findings,
+        )
         return findings.report()
     folder, known_types = Path(folder_or_trace), {**OWN_TYPES, **(types or {})}
     try:
@@ -130,7 +150,15 @@ def verify(
         findings.add("database", str(error))
         return findings.report()
     try:
-        _verify(store, artifacts_in(folder / ARTIFACT_FOLDER), folder, known_types, set(roots), key, findings)
+        _verify(
+            store,
+            artifacts_in(folder / ARTIFACT_FOLDER),
+            folder,
+            known_types,
+            set(roots),
+            key,
+            findings,
+        )
     finally:
         store.close()
     return findings.report()
@@ -230,10 +258,16 @@ class _Audit:
             self.findings.add("records", str(error), row.seq)
             return
         if event.key != key:
-            self.findings.add("keys", f"{place(event)} has a key that is not that of its step.", event.seq)
+            self.findings.add(
+                "keys", f"{place(event)} has a key that is not that of its step.", event.seq
+            )
         for digest in event.inputs:
             if not self.knows(digest):
-                self.findings.add("inputs", f"{place(event)} cites {digest}, which nothing before it has.", event.seq)
+                self.findings.add(
+                    "inputs",
+                    f"{place(event)} cites {digest}, which nothing before it has.",
+                    event.seq,
+                )
         if event.kind == INTENT:
             return
         try:
@@ -248,7 +282,9 @@ class _Audit:
             self.erased.add(record.target)
             if record.target not in self.records:
                 self.findings.add(
-                    "tombstones", f"{place(event)} erases {record.target}, which is no record before it.", event.seq
+                    "tombstones",
+                    f"{place(event)} erases {record.target}, which is no record before it.",
+                    event.seq,
                 )
         self.unknown += [(event, digest) for digest in digests_in(record) if not self.knows(digest)]
 
@@ -297,7 +333,9 @@ def _heads(folder: Path, identity: Digest, key: str, findings: _Findings) -> Ite
                 yield kept
 
 
-def _verify_head(heads: Mapping[int, set[Digest]], seq: int, event_hash: Digest, findings: _Findings) -> None:
+def _verify_head(
+    heads: Mapping[int, set[Digest]], seq: int, event_hash: Digest, findings: _Findings
+) -> None:
     for expected in heads.get(seq, ()):
         if expected != event_hash:
             findings.add("heads", f"event {seq} had hash {expected} when its head was written down, and has another "

@@ -4,10 +4,10 @@
 
 One of six settings is the planted cause: with it set otherwise, the rate of the outcome changes; the other five change
 nothing. Every setting is an arm of replays with that one thing changed, against replays without a change. Rules: *ours*
-as `flows.rewind` (Fisher's exact test, Holm over the six), the same with a *shared baseline* of more replays (square
+as `lakatos.flows.branches.rewind` (Fisher's exact test, Holm over the six), the same with a *shared baseline* of more replays (square
 root of the number of arms), *uncorrected* tests, and *largest difference*, which always names somebody. Every rule is
 also tried where no setting is a cause. Part ``branches`` goes through real journals: a process of seven recorded steps
-is branched by `flows.forensics.branch` once for each replay, and carried on.
+is branched by `lakatos.flows.branches.branch` once for each replay, and carried on.
 
 What would make this fail: causes that work together only, of which changing one thing at a time sees nothing; and small
 effects, for which the table says how many replays they take.
@@ -30,11 +30,18 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.forensics.summary import mean, share, write  # noqa: E402
-from flows.forensics.branch import Edit, branch  # noqa: E402
-from flows.forensics.rate import Arm, baseline_repeats, fisher_p, holm, repeats_needed, trend  # noqa: E402
-from traces.digest import Digest  # noqa: E402
-from traces.record import Record  # noqa: E402
-from traces.step import StepContext, Trace  # noqa: E402
+from lakatos.flows.branches.branch import Edit, branch  # noqa: E402
+from lakatos.flows.branches.rates import (  # noqa: E402
+    Arm,
+    baseline_repeats,
+    fisher_p,
+    holm,
+    repeats_needed,
+    trend,
+)
+from lakatos.traces.digest import Digest  # noqa: E402
+from lakatos.traces.record import Record  # noqa: E402
+from lakatos.traces.step import StepContext, Trace  # noqa: E402
 
 N_SETTINGS, ALPHA = 6, 0.05
 EFFECTS = ((0.5, 0.2), (0.9, 0.5), (0.3, 0.05), (0.14, 0.04), (0.9, 0.1), (0.5, 0.5))
@@ -45,7 +52,11 @@ Rule = Callable[[Arm, list[Arm]], list[int]]
 
 
 def with_holm(baseline: Arm, arms: list[Arm]) -> list[int]:
-    return [place for place, p in enumerate(holm([fisher_p(arm, baseline) for arm in arms])) if p <= ALPHA]
+    return [
+        place
+        for place, p in enumerate(holm([fisher_p(arm, baseline) for arm in arms]))
+        if p <= ALPHA
+    ]
 
 
 def uncorrected(baseline: Arm, arms: list[Arm]) -> list[int]:
@@ -79,7 +90,13 @@ def cell(rate: float, changed: float, n: int, name: str, n_seeds: int) -> dict[s
         right.append(named == planted)
         found.append(cause in named)
         false.append(bool(set(named) - set(planted)))
-    row: dict[str, Any] = {"rate": rate, "changed": changed, "n_replays": n, "n_baseline": n_baseline, "rule": name}
+    row: dict[str, Any] = {
+        "rate": rate,
+        "changed": changed,
+        "n_replays": n,
+        "n_baseline": n_baseline,
+        "rule": name,
+    }
     row |= {"only_the_cause": share(right), "cause": share(found)} if rate != changed else {}
     return row | {"false_attribution": share(false)}
 
@@ -113,7 +130,11 @@ async def carry_on(folder: Path, cause: int, rates: tuple[float, float]) -> bool
         on = []
         for number in range(N_SETTINGS):
             item = await trace.step(
-                "set", lambda context: Setting(on=True), returns=Setting, inputs=settings, position={"number": number}
+                "set",
+                lambda context: Setting(on=True),
+                returns=Setting,
+                inputs=settings,
+                position={"number": number},
             )
             settings, on = [item.digest], [*on, item.record.on]
         rate = rates[0] if on[cause] else rates[1]
@@ -139,7 +160,14 @@ async def through_branches(seed: int, rates: tuple[float, float], n: int, place:
         n_right = 0
         for number in range(n):
             folder = place / f"{hypothesis}-{number}"
-            branch(origin, folder, str(at), edit=edit, seed=seed * 100_000 + len(arms) * 1000 + number, types=TYPES)
+            branch(
+                origin,
+                folder,
+                str(at),
+                edit=edit,
+                seed=seed * 100_000 + len(arms) * 1000 + number,
+                types=TYPES,
+            )
             n_right += await carry_on(folder, cause, rates)
         arms.append(Arm(n_right, n))
     named = with_holm(arms[0], arms[1:])
@@ -204,7 +232,11 @@ def main() -> None:
          "n_replays": repeats_needed(changed, rate, n_hypotheses=m)}
         for rate, changed in EFFECTS for m in (1, N_SETTINGS)
     ]  # fmt: skip
-    result = {"rows": rows, "replays_needed_for_power_0.9": needed, "doses": doses(min(given.seeds, 500), 40)}
+    result = {
+        "rows": rows,
+        "replays_needed_for_power_0.9": needed,
+        "doses": doses(min(given.seeds, 500), 40),
+    }
     result["branches"] = branches(given.branch_seeds, 80) if given.branch_seeds else []
     write("f1", time.monotonic() - begun, result, given.out)
 

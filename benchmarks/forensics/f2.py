@@ -4,7 +4,7 @@
 
 A run of T steps succeeds with one probability when it is carried on from before a planted step, and with a lower one
 from after it. A rule may fork from any step; it is right if it names the very step. Rules: *bisection* as
-`flows.forensics.drop.bisect_drop`, *scan* as `scan_drop` with the same number of forks from every step, *z-test scan*
+`lakatos.flows.branches.drop.bisect_drop`, *scan* as `scan_drop` with the same number of forks from every step, *z-test scan*
 as published (the step whose neighbouring steps differ most, reported where the ends differ by 1.96 standard errors),
 *oracle* a bisection that knows both probabilities and that there is a drop.
 
@@ -28,8 +28,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.forensics.summary import mean, share, write  # noqa: E402
-from flows.forensics.drop import bisect_drop, scan_drop  # noqa: E402
-from flows.forensics.rate import Arm  # noqa: E402
+from lakatos.flows.branches.drop import bisect_drop, scan_drop  # noqa: E402
+from lakatos.flows.branches.rates import Arm  # noqa: E402
 
 Fork = Callable[[int], bool]
 Found = tuple[int | None, int]
@@ -58,7 +58,9 @@ def bisection(most: int) -> Callable[[Fork, int, np.random.Generator], Found]:
 
 def scan(n: int) -> Callable[[Fork, int, np.random.Generator], Found]:
     def rule(fork: Fork, n_steps: int, rng: np.random.Generator) -> Found:
-        drop = scan_drop([Arm(sum(fork(step) for _ in range(n)), n) for step in range(n_steps + 1)], rng)
+        drop = scan_drop(
+            [Arm(sum(fork(step) for _ in range(n)), n) for step in range(n_steps + 1)], rng
+        )
         return drop.place, drop.n_forks
 
     return rule
@@ -69,7 +71,11 @@ def z_scan(n: int) -> Callable[[Fork, int, np.random.Generator], Found]:
         rates = np.array([sum(fork(step) for _ in range(n)) / n for step in range(n_steps + 1)])
         mean_rate = (rates[0] + rates[-1]) / 2
         error = np.sqrt(max(2 * mean_rate * (1 - mean_rate) / n, 1e-12))
-        found = None if rates[0] - rates[-1] < 1.96 * error else int(np.argmax(rates[:-1] - rates[1:])) + 1
+        found = (
+            None
+            if rates[0] - rates[-1] < 1.96 * error
+            else int(np.argmax(rates[:-1] - rates[1:])) + 1
+        )
         return found, n * (n_steps + 1)
 
     return rule
@@ -79,7 +85,9 @@ def oracle(before: float, after: float) -> Callable[[Fork, int, np.random.Genera
     def rule(fork: Fork, n_steps: int, rng: np.random.Generator) -> Found:
         weight, places, n_forks = np.full(n_steps, 1 / n_steps), np.arange(1, n_steps + 1), 0
         while weight.max() < 0.97 and n_forks < 100:
-            later = 1 - np.concatenate(([0.0], np.cumsum(weight)))  # probability that the drop comes after each step
+            later = 1 - np.concatenate(
+                ([0.0], np.cumsum(weight))
+            )  # probability that the drop comes after each step
             step = int(np.argmin(np.abs(later - 0.5)))
             success = fork(step)
             likely = np.where(places > step, before, after)
@@ -90,11 +98,15 @@ def oracle(before: float, after: float) -> Callable[[Fork, int, np.random.Genera
     return rule
 
 
-def continued(step: int, rng: np.random.Generator, planted: int, before: float, after: float) -> bool:
+def continued(
+    step: int, rng: np.random.Generator, planted: int, before: float, after: float
+) -> bool:
     return bool(rng.random() < (before if step < planted else after))
 
 
-def cell(n_steps: int, before: float, after: float, name: str, rule: Any, n_seeds: int) -> dict[str, Any]:
+def cell(
+    n_steps: int, before: float, after: float, name: str, rule: Any, n_seeds: int
+) -> dict[str, Any]:
     begun, exact, named, near, forks = time.monotonic(), [], [], [], []
     for seed in range(n_seeds):
         rng = np.random.default_rng([seed, n_steps, int(1000 * before), int(1000 * after)])
@@ -107,7 +119,11 @@ def cell(n_steps: int, before: float, after: float, name: str, rule: Any, n_seed
         forks.append(float(n_forks))
     drop = before > after
     row: dict[str, Any] = {"n_steps": n_steps, "before": before, "after": after, "rule": name}
-    row |= {"exact": share(exact), "within_one": share(near)} if drop else {"false_alarm": share(named)}
+    row |= (
+        {"exact": share(exact), "within_one": share(near)}
+        if drop
+        else {"false_alarm": share(named)}
+    )
     return row | {"forks": mean(forks), "seconds": round(time.monotonic() - begun, 1)}
 
 
@@ -118,7 +134,9 @@ def main() -> None:
     given = arguments.parse_args()
     begun, rows = time.monotonic(), []
     for n_steps, before, after in WORLDS:
-        rules: list[tuple[str, Any]] = [(f"bisection, at most {most} forks", bisection(most)) for most in BUDGETS]
+        rules: list[tuple[str, Any]] = [
+            (f"bisection, at most {most} forks", bisection(most)) for most in BUDGETS
+        ]
         rules += [(f"z-test scan, {n} forks a step", z_scan(n)) for n in SCANS]
         rules += [(f"scan, {n} forks a step", scan(n)) for n in SCANS]
         if before > after:

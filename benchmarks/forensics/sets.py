@@ -20,21 +20,21 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.participants.simulated import as_trials  # noqa: E402
-from experiments.task import Trials  # noqa: E402
-from flows.evaluate.situation import FOLDER, N_DRAWS, Situation, write_set  # noqa: E402
-from flows.role_shapes import role_shapes  # noqa: E402
-from language_models.client import Message  # noqa: E402
-from theories.advocate import GrammarAdvocate  # noqa: E402
-from theories.behave import behave  # noqa: E402
-from theories.evaluate import Evaluated  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.grammar import Composition  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.prior import draw_population  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
-from theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.participants.simulated import as_trials  # noqa: E402
+from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.flows.branches.situations import FOLDER, N_DRAWS, Situation, write_set  # noqa: E402
+from lakatos.flows.roles.shapes import role_shapes  # noqa: E402
+from lakatos.language_models.client import Message  # noqa: E402
+from lakatos.theories.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.behave import behave  # noqa: E402
+from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.prior import draw_population  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 
 DOMAIN, SPACE = "multiattribute", {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 N_PEOPLE, N_TRIALS = 24, 24
@@ -64,9 +64,13 @@ def answers(program: TheoryProgram, seed: int) -> Trials:
     theory = read_program(program)
     stimuli = domain.candidates(SPACE, rng, N_TRIALS)
     order = np.tile(np.arange(len(stimuli)), (N_PEOPLE, 1))
-    people = {name: values[:N_PEOPLE] for name, values in draw_population(theory.priors, 32, rng).items()}
+    people = {
+        name: values[:N_PEOPLE] for name, values in draw_population(theory.priors, 32, rng).items()
+    }
     with Sandbox() as sandbox:
-        done = behave(theory, domain, sandbox, people or {"": np.zeros(N_PEOPLE)}, stimuli, order, rng, 0.0)
+        done = behave(
+            theory, domain, sandbox, people or {"": np.zeros(N_PEOPLE)}, stimuli, order, rng, 0.0
+        )
     return as_trials("recorded", stimuli, order, done, 2)
 
 
@@ -92,7 +96,9 @@ def roles(domain: str) -> list[Situation]:
     return found
 
 
-def search(name: str, hidden: str, starts: tuple[str, ...], n_candidates: int, margin: float, seed: int) -> Situation:
+def search(
+    name: str, hidden: str, starts: tuple[str, ...], n_candidates: int, margin: float, seed: int
+) -> Situation:
     program = FAMILIES[DOMAIN].program(hidden)
     trials = answers(program, seed)
     return Situation(
@@ -110,9 +116,14 @@ def unheard_of(seed: int) -> Situation:
         {"shown": DOMAINS[DOMAIN].describe(trials.stimuli, row), "second": round(float(share), 2)}
         for row, share in enumerate(trials.proportions[:, 1])
     ]
-    told = Message(role="user", content="People's answers, trial by trial:\n" + "\n".join(map(json.dumps, rows)))
+    told = Message(
+        role="user",
+        content="People's answers, trial by trial:\n" + "\n".join(map(json.dumps, rows)),
+    )
     first, *rest = shape.request.messages
-    request = shape.request.model_copy(update={"answer_schema": None, "messages": (first, told, *rest)})
+    request = shape.request.model_copy(
+        update={"answer_schema": None, "messages": (first, told, *rest)}
+    )
     return Situation(
         name=f"odd-totals-{seed}", kind="role", domain=DOMAIN, checks=("readable", "is_theory", "predicts"),
         request=request, answer="Successor", trials=(trials.to_json(),), least=good_enough(program, trials, 0.01),
@@ -128,7 +139,9 @@ def main() -> None:
     capability = [unheard_of(seed) for seed in (3, 4)]
     capability += [
         search("weighted-from-tallying", "weighted_additive", ("tallying",), 16, 0.01, 5),
-        search("diminishing-from-take-the-best", "diminishing_returns", ("take_the_best",), 16, 0.01, 6),
+        search(
+            "diminishing-from-take-the-best", "diminishing_returns", ("take_the_best",), 16, 0.01, 6
+        ),
     ]
     for name, found in (("regression", regression), ("capability", capability)):
         write_set(found, FOLDER / f"{name}.json.gz")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.provenance import ROOT, provenance
-from flows.forensics.rate import Arm
+from lakatos.flows.branches.rates import Arm
 
 RESULTS = ROOT / "benchmarks" / "results" / "forensics"
 
@@ -19,14 +19,24 @@ def share(happened: Sequence[bool]) -> dict[str, float]:
     """Share of seeds in which something happened, with its exact 95% interval."""
     arm = Arm(int(sum(happened)), len(happened))
     low, high = arm.interval()
-    return {"share": round(arm.rate, 4), "low": round(low, 4), "high": round(high, 4), "n_seeds": arm.n}
+    return {
+        "share": round(arm.rate, 4),
+        "low": round(low, 4),
+        "high": round(high, 4),
+        "n_seeds": arm.n,
+    }
 
 
 def mean(values: Sequence[float]) -> dict[str, float]:
     """Mean over seeds with its 95% interval (normal), and the largest."""
     array = np.asarray(values, dtype=np.float64)
     half = 1.96 * float(array.std(ddof=1)) / np.sqrt(len(array))
-    found = {"mean": array.mean(), "low": array.mean() - half, "high": array.mean() + half, "worst": array.max()}
+    found = {
+        "mean": array.mean(),
+        "low": array.mean() - half,
+        "high": array.mean() + half,
+        "worst": array.max(),
+    }
     return {name: round(float(value), 4) for name, value in found.items()} | {"n_seeds": len(array)}
 
 
@@ -34,4 +44,6 @@ def write(name: str, seconds: float, result: Mapping[str, Any], out: Path | None
     """Write the result file of a benchmark."""
     path = out or RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({**provenance(), "seconds": round(seconds, 1), **result}, indent=1) + "\n")
+    path.write_text(
+        json.dumps({**provenance(), "seconds": round(seconds, 1), **result}, indent=1) + "\n"
+    )

@@ -40,7 +40,7 @@ from scipy.stats import spearmanr  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.item_response import ability_of, allowed_items, calibrate, screen  # noqa: E402
+from lakatos.judges.item_response import ability_of, allowed_items, calibrate, screen  # noqa: E402
 
 Array = NDArray[Any]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "adaptive.json"
@@ -56,7 +56,9 @@ CAP = 0.3
 N_WORKERS = 2
 
 
-def right(world: str, kinds: Array, slope: Array, intercept: Array, ability: float, other: float) -> Array:
+def right(
+    world: str, kinds: Array, slope: Array, intercept: Array, ability: float, other: float
+) -> Array:
     """``(n_items,)`` true probability of a correct answer."""
     used = np.where(kinds, other, ability) if world == "two abilities" else ability
     p = expit(slope * used + intercept)
@@ -87,7 +89,9 @@ def seed_of(world: str, seed: int) -> dict[str, Any]:
     def answers(p: Array) -> Array:
         return (rng.random(N_ITEMS) < p).astype(float)
 
-    items = calibrate(np.stack([answers(probabilities(ability)) for ability in rng.normal(size=N_PAST)]))
+    items = calibrate(
+        np.stack([answers(probabilities(ability)) for ability in rng.normal(size=N_PAST)])
+    )
     base = probabilities(0.0)
     incumbent = answers(base)
     level = ability_of(items, incumbent)
@@ -102,7 +106,11 @@ def seed_of(world: str, seed: int) -> dict[str, Any]:
 
         rows.append({"gap": float(gap), "accuracy": float(found.mean())})
         difference = float(found.mean() - incumbent.mean())
-        rows[-1]["all items"] = {"asked": N_ITEMS, "worse": difference < 0, "ability": float(found.mean())}
+        rows[-1]["all items"] = {
+            "asked": N_ITEMS,
+            "worse": difference < 0,
+            "ability": float(found.mean()),
+        }
         for rule in RULES[1:]:
             fixed = rule == "50 at random"
             adaptive = rule.startswith("adaptive")
@@ -130,7 +138,11 @@ def seed_of(world: str, seed: int) -> dict[str, Any]:
         "seconds": time.process_time() - began,
         "most_exposed": {rule: float(exposures[rule].max() / n_screened) for rule in RULES[1:]},
         "rank": {
-            rule: float(spearmanr([row["accuracy"] for row in rows], [row[rule]["ability"] for row in rows]).statistic)
+            rule: float(
+                spearmanr(
+                    [row["accuracy"] for row in rows], [row[rule]["ability"] for row in rows]
+                ).statistic
+            )
             for rule in RULES
         },
     }
@@ -154,11 +166,16 @@ def summary(seeds: list[dict[str, Any]]) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for rule in RULES:
         table[rule] = {
-            "asked": interval([np.mean([row[rule]["asked"] for row in seed["rows"]]) for seed in seeds]),
+            "asked": interval(
+                [np.mean([row[rule]["asked"] for row in seed["rows"]]) for seed in seeds]
+            ),
             "rank_correlation": interval([seed["rank"][rule] for seed in seeds]),
             "dismissed": {
                 f"{gap:+.2f}": interval(
-                    [np.mean([row[rule]["worse"] for row in seed["rows"] if row["gap"] == gap]) for seed in seeds]
+                    [
+                        np.mean([row[rule]["worse"] for row in seed["rows"] if row["gap"] == gap])
+                        for seed in seeds
+                    ]
                 )
                 for gap in GAPS
             },
@@ -180,10 +197,14 @@ def main() -> None:
         found[world] = {"table": summary(seeds), "n_seeds": N_SEEDS, "seconds": round(seconds, 1)}
         print(world, f"({seconds:.0f} s of processor time)")
         for rule, row in found[world]["table"].items():
-            print(f"  {rule:18}asked {row['asked']}, rank {row['rank_correlation']}, dismissed {row['dismissed']}")
+            print(
+                f"  {rule:18}asked {row['asked']}, rank {row['rank_correlation']}, dismissed {row['dismissed']}"
+            )
         RESULT.parent.mkdir(parents=True, exist_ok=True)
         settings = {"n_items": N_ITEMS, "n_past": N_PAST, "cap": CAP}
-        RESULT.write_text(json.dumps({**provenance(), **settings, "worlds": found}, indent=1) + "\n")
+        RESULT.write_text(
+            json.dumps({**provenance(), **settings, "worlds": found}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -26,22 +26,22 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.archives import ARCHIVES  # noqa: E402
-from experiments.archives.fetch import load_archive  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.power import wilson_interval  # noqa: E402
-from judges.anchor import Access, AnchorItem, AnchorSet, check_disjoint, split  # noqa: E402
-from judges.answer import ask  # noqa: E402
-from judges.bias import bias_report  # noqa: E402
-from judges.feature import FEATURES  # noqa: E402
-from judges.gate import CERTIFIED, challenge  # noqa: E402
-from judges.ground_truth import archived_items, simulated_items  # noqa: E402
-from judges.judge import Judge  # noqa: E402
-from judges.ledger import Spending  # noqa: E402
-from judges.program import Factor, Program, ProgramJudge, Term, breed, fit, labelled  # noqa: E402
-from judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
+from lakatos.experiments.archives import ARCHIVES  # noqa: E402
+from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.judges.anchor import Access, AnchorItem, AnchorSet, check_disjoint, split  # noqa: E402
+from lakatos.judges.answer import ask  # noqa: E402
+from lakatos.judges.bias import bias_report  # noqa: E402
+from lakatos.judges.feature import FEATURES  # noqa: E402
+from lakatos.judges.gate import CERTIFIED, challenge  # noqa: E402
+from lakatos.judges.ground_truth import archived_items, simulated_items  # noqa: E402
+from lakatos.judges.judge import Judge  # noqa: E402
+from lakatos.judges.ledger import Spending  # noqa: E402
+from lakatos.judges.program import Factor, Program, ProgramJudge, Term, breed, fit, labelled  # noqa: E402
+from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "anchor.json"
 SEED, PER_DOMAIN = 1, 128
@@ -60,7 +60,13 @@ def build(domain: str, folder: Path, data: Path | None, per_domain: int) -> None
             for reader in (reader for reader in ARCHIVES.values() if reader.domain == domain):
                 experiments = load_archive(reader.name, data)[:MOST_EXPERIMENTS]
                 own = archived_items(
-                    experiments, DOMAINS[domain], FAMILIES[domain], laboratory, rng, n_blocks=BLOCKS, n_pairs=PAIRS
+                    experiments,
+                    DOMAINS[domain],
+                    FAMILIES[domain],
+                    laboratory,
+                    rng,
+                    n_blocks=BLOCKS,
+                    n_pairs=PAIRS,
                 )
                 print(reader.name, len(experiments), "experiments,", len(own), "items", flush=True)
                 found += own
@@ -99,12 +105,17 @@ def accuracy(judge: Judge, items: tuple[AnchorItem, ...]) -> dict[str, Any]:
     }
     for name in ("domain", "origin"):
         for value in sorted({item.strata[name] for item in items}):
-            inside = [bool(r) for r, item in zip(right, items, strict=True) if item.strata[name] == value]
+            inside = [
+                bool(r) for r, item in zip(right, items, strict=True) if item.strata[name] == value
+            ]
             found[f"{name}={value}"] = share(inside)
     machine, good = (
-        [item.strata[name] == value for item in items] for name, value in (("origin", "machine"), ("quality", "good"))
+        [item.strata[name] == value for item in items]
+        for name, value in (("origin", "machine"), ("quality", "good"))
     )
-    report = bias_report(answers.side > 0, np.array(machine), np.array(good), score=answers.probability)
+    report = bias_report(
+        answers.side > 0, np.array(machine), np.array(good), score=answers.probability
+    )
     found["bias"] = {
         "marginal": [report.marginal.value, *report.marginal.interval],
         "given_quality": [report.given_quality.value, *report.given_quality.interval],
@@ -133,11 +144,25 @@ def judge_all(items: list[AnchorItem]) -> dict[str, Any]:
     decisions = []
     ledger: Any = Spending()
     for test, floor in (("exact", 0.02), ("loss", 0.002)):
-        settings = CERTIFIED.model_copy(update={"test": test, "floor": floor, "strata": ("origin",)})
-        found = challenge(settings, incumbent, challenger, anchor, access, ledger, slot="program", epoch=0, seed=SEED)
+        settings = CERTIFIED.model_copy(
+            update={"test": test, "floor": floor, "strata": ("origin",)}
+        )
+        found = challenge(
+            settings,
+            incumbent,
+            challenger,
+            anchor,
+            access,
+            ledger,
+            slot="program",
+            epoch=0,
+            seed=SEED,
+        )
         access, ledger, decided = found.access, found.ledger, found.decided
         decisions.append({"test": test, **decided.model_dump(mode="json")})
-    vault, access = access.read(anchor, "vault", "report", [judge.digest for judge in judges.values()])
+    vault, access = access.read(
+        anchor, "vault", "report", [judge.digest for judge in judges.values()]
+    )
     return {
         "digest": anchor.digest,
         "parts": {part: len(found) for part, found in anchor.parts.items()},
@@ -151,16 +176,22 @@ def judge_all(items: list[AnchorItem]) -> dict[str, Any]:
 
 def main() -> None:
     """Build items, or report on those that are there."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--items", type=Path, required=True, help="folder of the items")
     options.add_argument("--build", choices=sorted(DOMAINS))
     options.add_argument("--data", type=Path, help="folder of published data: build archived items")
     options.add_argument("--per-domain", type=int, default=PER_DOMAIN)
-    options.add_argument("--write", type=Path, help="file for one anchor set of all items; makes no report")
+    options.add_argument(
+        "--write", type=Path, help="file for one anchor set of all items; makes no report"
+    )
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
     if chosen.write:
-        everything = [item for path in sorted(chosen.items.glob("*.json.gz")) for item in read(path)[0]]
+        everything = [
+            item for path in sorted(chosen.items.glob("*.json.gz")) for item in read(path)[0]
+        ]
         anchor = split(everything, SEED)
         with gzip.open(chosen.write, "wt") as file:
             json.dump(anchor.to_json(), file)
@@ -179,7 +210,12 @@ def main() -> None:
         if not found:
             continue
         cells = Counter("/".join(sorted(item.strata.values())) for item in found)
-        result[kind] = {"n": len(found), "seconds": seconds, "cells": dict(sorted(cells.items())), **judge_all(found)}
+        result[kind] = {
+            "n": len(found),
+            "seconds": seconds,
+            "cells": dict(sorted(cells.items())),
+            **judge_all(found),
+        }
         print(kind, len(found), "items", dict(result[kind]["parts"]))
         for decided in result[kind]["decisions"]:
             print("  gate,", decided["test"], decided["verdict"], decided["reason"])

@@ -37,20 +37,22 @@ from scipy.stats import norm  # noqa: E402
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.judges.replacement import Slot  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.power import wilson_interval  # noqa: E402
-from judges.anchor import AnchorItem, split  # noqa: E402
-from judges.bias import bias_report  # noqa: E402
-from judges.gate import CERTIFIED  # noqa: E402
-from judges.judge import Submission  # noqa: E402
-from judges.paired import published_rule  # noqa: E402
-from judges.program import Factor, Labelled, Program, Term, fit, labelled, log_odds  # noqa: E402
-from traces.digest import digest_of  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
+from lakatos.judges.bias import bias_report  # noqa: E402
+from lakatos.judges.gate import CERTIFIED  # noqa: E402
+from lakatos.judges.judge import Submission  # noqa: E402
+from lakatos.judges.paired import published_rule  # noqa: E402
+from lakatos.judges.program import Factor, Labelled, Program, Term, fit, labelled, log_odds  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "bias.json"
 NOISE, HUMAN_ACCEPTANCE = 0.75, 0.4
 """Standard deviation of the reading's error (accuracy about .79), and share of human-written theories that are good."""
 N_ANCHOR, N_SETTLED, N_EPOCHS, N_FRESH = 2000, 200, 4, 40_000
-SETTINGS = CERTIFIED.model_copy(update={"test": "loss", "floor": 0.001, "target": 0.02, "strata": ("origin",)})
+SETTINGS = CERTIFIED.model_copy(
+    update={"test": "loss", "floor": 0.001, "target": 0.02, "strata": ("origin",)}
+)
 FEATURES = ("reading", "machine_written")
 SCALE = 1.7
 """Between the logistic and the normal."""
@@ -75,7 +77,13 @@ class World:
         """Mean quality of machine-written theories, so that the best judge accepts them ``better`` times as often."""
         if self.better == 1:
             return 0.0
-        return float(brentq(lambda mean: rates(best(mean), mean)[0] / rates(best(mean), mean)[1] - self.better, 0, 2))
+        return float(
+            brentq(
+                lambda mean: rates(best(mean), mean)[0] / rates(best(mean), mean)[1] - self.better,
+                0,
+                2,
+            )
+        )
 
     def first_judge(self) -> Program:
         """The best judge, with a weight of origin that makes the ratio ``bias``."""
@@ -90,7 +98,12 @@ class World:
         return with_origin(best(mean), float(brentq(off, 0, 6)))
 
 
-WORLDS = (World("bias 1.42", 1.42), World("bias 1.91", 1.91), World("better 1.3", 1.0, 1.3), World("none", 1.0))
+WORLDS = (
+    World("bias 1.42", 1.42),
+    World("bias 1.91", 1.91),
+    World("better 1.3", 1.0, 1.3),
+    World("none", 1.0),
+)
 
 
 def best(machine_mean: float) -> Program:
@@ -101,7 +114,8 @@ def best(machine_mean: float) -> Program:
     weight = SCALE * shrink / spread
     origin = SCALE * (1 - shrink) * machine_mean / spread
     return with_origin(
-        Program((Term((Factor("reading"),), float(weight)),), float(-SCALE * threshold / spread)), float(origin)
+        Program((Term((Factor("reading"),), float(weight)),), float(-SCALE * threshold / spread)),
+        float(origin),
     )
 
 
@@ -115,7 +129,10 @@ def rates(program: Program, machine_mean: float) -> tuple[float, float]:
     """Shares of machine-written and of human-written theories that a judge accepts, exactly."""
     weight = {term.factors[0].feature: term.weight for term in program.terms}
     spread = np.sqrt(1 + NOISE**2)
-    cuts = [-(program.bias + origin) / weight["reading"] for origin in (weight.get("machine_written", 0.0), 0.0)]
+    cuts = [
+        -(program.bias + origin) / weight["reading"]
+        for origin in (weight.get("machine_written", 0.0), 0.0)
+    ]
     return float(norm.sf((cuts[0] - machine_mean) / spread)), float(norm.sf(cuts[1] / spread))
 
 
@@ -123,7 +140,9 @@ def draw(world: World, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np
     """``(n, 2)`` reading and origin, and ``(n,)`` labels; half of either origin."""
     machine = np.arange(n) % 2 == 0
     quality = rng.normal(size=n) + machine * world.machine_mean()
-    return np.column_stack((quality + NOISE * rng.normal(size=n), machine)), quality > world.threshold
+    return np.column_stack(
+        (quality + NOISE * rng.normal(size=n), machine)
+    ), quality > world.threshold
 
 
 def items(world: World, n: int, rng: np.random.Generator, name: str) -> list[AnchorItem]:
@@ -145,7 +164,9 @@ def items(world: World, n: int, rng: np.random.Generator, name: str) -> list[Anc
 
 
 def arrays(found: list[AnchorItem], labels: list[bool] | None = None) -> Labelled:
-    return labelled([item.submission for item in found], labels or [item.label for item in found], FEATURES)
+    return labelled(
+        [item.submission for item in found], labels or [item.label for item in found], FEATURES
+    )
 
 
 def rejected(program: Program, settled: list[AnchorItem], *, bad_only: bool) -> list[AnchorItem]:
@@ -173,7 +194,11 @@ def one_class(
         for program in (current, challenger):
             n = int(((log_odds(program, FEATURES, own.values) > 0) == (own.labels > 0)).sum())
             counts.append((n, len(own.labels) - n))
-        better = published_rule(counts[0], counts[1:]) is not None if bad_only else counts[1][0] > counts[0][0]
+        better = (
+            published_rule(counts[0], counts[1:]) is not None
+            if bad_only
+            else counts[1][0] > counts[0][0]
+        )
         if better:
             current, replaced = challenger, replaced + 1
     return current, replaced
@@ -184,7 +209,10 @@ def ours(
 ) -> tuple[Program, int, list[str]]:
     """Two-class traps in dev, breeding, the gate."""
     slot = Slot(first, split(anchor_items, seed), FEATURES, SETTINGS, seed)
-    verdicts = [slot.end_epoch(epoch, settled, n_generations=4, n_children=8) for epoch, settled in enumerate(epochs)]
+    verdicts = [
+        slot.end_epoch(epoch, settled, n_generations=4, n_children=8)
+        for epoch, settled in enumerate(epochs)
+    ]
     return slot.current, verdicts.count("replace"), verdicts
 
 
@@ -256,20 +284,30 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Run what is missing and print the table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=60)
     options.add_argument("--anchors", type=int, nargs="+", default=[600, N_ANCHOR])
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    before = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": {}, "table": []}
+    before = (
+        json.loads(chosen.out.read_text())
+        if chosen.out.exists()
+        else {"rows": [], "seconds": {}, "table": []}
+    )
     rows: list[dict[str, Any]] = before["rows"]
     seconds: dict[str, float] = before["seconds"]
     table: list[dict[str, Any]] = before["table"]
-    complete = len(table) > 0 and not rows  # all that was asked for is there: single rows are kept only to go on from
+    complete = (
+        len(table) > 0 and not rows
+    )  # all that was asked for is there: single rows are kept only to go on from
     for n_anchor in [] if complete else chosen.anchors:
         for world in WORLDS:
             done = {(row["world"], row["n_anchor"], row["seed"]) for row in rows}
-            missing = [seed for seed in range(chosen.seeds) if (world.name, n_anchor, seed) not in done]
+            missing = [
+                seed for seed in range(chosen.seeds) if (world.name, n_anchor, seed) not in done
+            ]
             for seed in missing:
                 begun = time.perf_counter()
                 rows += cell(world, seed, n_anchor)
@@ -278,7 +316,9 @@ def main() -> None:
                 if seed % 5 == 4 or seed == missing[-1]:
                     groups: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
                     for row in rows:
-                        groups.setdefault((row["world"], row["n_anchor"], row["rule"]), []).append(row)
+                        groups.setdefault((row["world"], row["n_anchor"], row["rule"]), []).append(
+                            row
+                        )
                     table = [summary(own) for own in groups.values() if len(own) > 1]
                     result = {**provenance(), "seconds": seconds, "table": table, "rows": rows}
                     chosen.out.parent.mkdir(parents=True, exist_ok=True)

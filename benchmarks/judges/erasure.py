@@ -32,10 +32,10 @@ from scipy.stats import spearmanr  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.erasure import Measured, Measurements  # noqa: E402
-from traces.digest import digest_of  # noqa: E402
-from traces.journal import Event  # noqa: E402
-from traces.validity import ERASES, Validity  # noqa: E402
+from lakatos.judges.erasure import Measured, Measurements  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
+from lakatos.traces.journal import Event  # noqa: E402
+from lakatos.traces.validity import ERASES, Validity  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "erasure.json"
 N_THEORIES, N_OLD, NEW = 60, 100, (5, 10, 25, 50, 100)
@@ -61,9 +61,13 @@ class World:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.quality, self.gloss = self.rng.normal(size=(2, N_THEORIES))
-        self.old, self.new, self.memory = (digest_of([seed, name]) for name in ("old seat", "new seat", "memory"))
+        self.old, self.new, self.memory = (
+            digest_of([seed, name]) for name in ("old seat", "new seat", "memory")
+        )
         self.seed, self.count = seed, 0
-        self.validity = Validity([event(self.old, []), event(self.new, []), event(self.memory, [self.old])])
+        self.validity = Validity(
+            [event(self.old, []), event(self.new, []), event(self.memory, [self.old])]
+        )
         self.subjects = [digest_of([seed, "theory", theory]) for theory in range(N_THEORIES)]
         self.scores = Measurements(self.validity)
         self.rows: list[tuple[int, float, str, bool, str]] = []
@@ -79,7 +83,9 @@ class World:
         digest = f"{self.count:064x}"
         self.validity.add(event(digest, [seat, self.memory] if read_memory else [seat]))
         subject = self.subjects[theory]
-        item = Measured(subject=subject, task="accept", seat=seat, epoch=epoch, sample=self.count, value=value)
+        item = Measured(
+            subject=subject, task="accept", seat=seat, epoch=epoch, sample=self.count, value=value
+        )
         self.scores.add(digest, item, epoch)
         self.rows.append((theory, value, seat, read_memory, digest))
 
@@ -94,7 +100,11 @@ class World:
         if keep == "transitive":
             found = [self.scores.mean(subject) for subject in self.subjects]
             return np.array([0.5 if value is None else value for value in found])
-        kept = [row for row in self.rows if (keep == "all" or row[2] == self.new) and (absorbed or not row[3])]
+        kept = [
+            row
+            for row in self.rows
+            if (keep == "all" or row[2] == self.new) and (absorbed or not row[3])
+        ]
         totals, counts = np.zeros((2, N_THEORIES))
         np.add.at(totals, [row[0] for row in kept], [row[1] for row in kept])
         np.add.at(counts, [row[0] for row in kept], 1)
@@ -125,7 +135,11 @@ def arms(seed: int) -> list[dict[str, Any]]:
     before = world.means("all")
     n_erased = world.commit()
     found, given = [], 0
-    ways = {"naive: no erasure": "all", "published: by judge": "judge", "ours: transitive": "transitive"}
+    ways = {
+        "naive: no erasure": "all",
+        "published: by judge": "judge",
+        "ours: transitive": "transitive",
+    }
     for n_new in NEW:
         for _ in range(n_new - given):
             for theory in range(N_THEORIES):
@@ -136,9 +150,15 @@ def arms(seed: int) -> list[dict[str, Any]]:
         given = n_new
         for part in ("direct", "transitive"):
             common = {"part": part, "seed": seed, "n_new": n_new, "erased": n_erased}
-            scores = {name: world.means(keep, absorbed=part == "transitive") for name, keep in ways.items()}
+            scores = {
+                name: world.means(keep, absorbed=part == "transitive")
+                for name, keep in ways.items()
+            }
             scores["oracle"] = expit(STRICT[0] + STRICT[1] * world.quality)
-            found += [{**common, "arm": name, **measures(world, means, before)} for name, means in scores.items()]
+            found += [
+                {**common, "arm": name, **measures(world, means, before)}
+                for name, means in scores.items()
+            ]
     return found
 
 
@@ -148,7 +168,12 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for n_new in NEW:
         for arm in dict.fromkeys(row["arm"] for row in rows):
             own = [row for row in rows if row["arm"] == arm and row["n_new"] == n_new]
-            line: dict[str, Any] = {"n_new": n_new, "arm": arm, "n_seeds": len(own), "erased": own[0]["erased"]}
+            line: dict[str, Any] = {
+                "n_new": n_new,
+                "arm": arm,
+                "n_seeds": len(own),
+                "erased": own[0]["erased"],
+            }
             for name in MEASURES:
                 values = np.array([row[name] for row in own])
                 mean, low, high = mean_interval(values)
@@ -159,24 +184,36 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Run both parts and print the tables."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=200)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    stored = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": 0.0}
+    stored = (
+        json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": 0.0}
+    )
     rows: list[dict[str, Any]] = stored["rows"]
     begun, done = time.perf_counter(), {row["seed"] for row in rows}
     missing = [
-        seed for seed in range(chosen.seeds) if seed not in done and seed >= (0 if rows else stored.get("n_seeds", 0))
+        seed
+        for seed in range(chosen.seeds)
+        if seed not in done and seed >= (0 if rows else stored.get("n_seeds", 0))
     ]
     for seed in missing:
-        rows += [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in arms(seed)]
+        rows += [
+            {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}
+            for row in arms(seed)
+        ]
         if seed % 10 == 9 or seed == missing[-1]:
             result: dict[str, Any] = {
                 **provenance(),
                 "seconds": round(stored["seconds"] + time.perf_counter() - begun, 1),
                 "reference": REFERENCE,
-                **{part: table([row for row in rows if row["part"] == part]) for part in ("direct", "transitive")},
+                **{
+                    part: table([row for row in rows if row["part"] == part])
+                    for part in ("direct", "transitive")
+                },
                 "n_seeds": seed + 1,
                 "rows": rows if seed < missing[-1] else [],  # only to go on from
             }
@@ -184,7 +221,10 @@ def main() -> None:
             chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     stored = json.loads(chosen.out.read_text())
     for part in ("direct", "transitive"):
-        print(part, "correlation with quality | gloss | before | top five accepted by the strict judge")
+        print(
+            part,
+            "correlation with quality | gloss | before | top five accepted by the strict judge",
+        )
         for row in stored[part]:
             shown = " ".join(f"{row[name]['mean']:6.3f}" for name in MEASURES)
             print(f"  {row['n_new']:4d} {row['arm']:22s} {shown}")

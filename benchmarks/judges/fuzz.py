@@ -32,13 +32,22 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.erasure import Measured, Measurements  # noqa: E402
-from judges.gate import GateDecided  # noqa: E402
-from judges.transition import Epoch, EpochCommitted, JudgeSeated, advance, commit, fold_epochs, freeze_epoch, refill  # noqa: E402
-from traces.digest import Digest, digest_of  # noqa: E402
-from traces.journal import Event  # noqa: E402
-from traces.record import Record  # noqa: E402
-from traces.validity import Validity  # noqa: E402
+from lakatos.judges.erasure import Measured, Measurements  # noqa: E402
+from lakatos.judges.gate import GateDecided  # noqa: E402
+from lakatos.judges.transition import (  # noqa: E402
+    Epoch,
+    EpochCommitted,
+    JudgeSeated,
+    advance,
+    commit,
+    fold_epochs,
+    freeze_epoch,
+    refill,
+)
+from lakatos.traces.digest import Digest, digest_of  # noqa: E402
+from lakatos.traces.journal import Event  # noqa: E402
+from lakatos.traces.record import Record  # noqa: E402
+from lakatos.traces.validity import Validity  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "fuzz.json"
 SLOTS, N_SUBJECTS, N_JUDGES = ("a", "b"), 4, 3
@@ -78,7 +87,20 @@ class Run:
         number = len(self.log)
         body = record.model_dump(mode="json")
         digest = digest_of({"number": number, "body": body})
-        event = Event(number + 1, "", record.kind, digest, record.kind, {}, 1, inputs, body, digest, "", digest)  # type: ignore[attr-defined]
+        event = Event(
+            number + 1,
+            "",
+            record.kind,
+            digest,
+            record.kind,
+            {},
+            1,
+            inputs,
+            body,
+            digest,
+            "",
+            digest,
+        )  # type: ignore[attr-defined]
         self.log.append((record, inputs))
         self.events.append(event)
         self.validity.add(event)
@@ -96,7 +118,9 @@ class Run:
         """Values of each subject that hold, of one slot's measurements or of all."""
         return {
             subject: tuple(
-                item.value for item in self.scores.valid(subject).values() if slot is None or item.task == slot
+                item.value
+                for item in self.scores.valid(subject).values()
+                if slot is None or item.task == slot
             )
             for subject in SUBJECTS
         }
@@ -105,7 +129,12 @@ class Run:
 def brute_force(run: Run) -> dict[Digest, tuple[float, ...]]:
     """The same from the log alone: walk all inputs of every measurement."""
     inputs = {event.record_digest: event.inputs for event in run.events}
-    displaced = {target for record, _ in run.log if isinstance(record, EpochCommitted) for target in record.erases}
+    displaced = {
+        target
+        for record, _ in run.log
+        if isinstance(record, EpochCommitted)
+        for target in record.erases
+    }
     found: dict[Digest, list[float]] = {subject: [] for subject in SUBJECTS}
     for event, (record, _) in zip(run.events, run.log, strict=True):
         if not isinstance(record, Measured):
@@ -136,12 +165,16 @@ def boundary(run: Run, rng: np.random.Generator, crash: float, n: Counter[str]) 
         decided = {item.slot for item in run.state.decided}
         for slot in rng.permutation([slot for slot in SLOTS if slot not in decided]).tolist():
             others = [judge for judge in JUDGES if judge != run.state.slots[slot]]
-            verdict = str(rng.choice(["replace", "keep", "underpowered", "error"], p=[0.4, 0.4, 0.1, 0.1]))
+            verdict = str(
+                rng.choice(["replace", "keep", "underpowered", "error"], p=[0.4, 0.4, 0.1, 0.1])
+            )
             may_crash()
             run.write(decision(slot, run.state, str(rng.choice(others)), verdict))
         assert run.means() == before
         record = commit(run.state, run.seats)
-        turned = fold_epochs(reversed(run.state.decided), advance(as_opened(run.state), run.state.snapshot))  # type: ignore[arg-type]
+        turned = fold_epochs(
+            reversed(run.state.decided), advance(as_opened(run.state), run.state.snapshot)
+        )  # type: ignore[arg-type]
         assert commit(turned, run.seats) == record
         if rng.random() < crash:
             assert Run(run.log).means() == before
@@ -161,7 +194,9 @@ def boundary(run: Run, rng: np.random.Generator, crash: float, n: Counter[str]) 
         for slot in SLOTS:
             if run.seats[slot] and not run.validity.valid(run.seats[slot]):
                 may_crash()
-                run.write(JudgeSeated(slot=slot, epoch=run.state.number + 1, judge=run.state.slots[slot]))
+                run.write(
+                    JudgeSeated(slot=slot, epoch=run.state.number + 1, judge=run.state.slots[slot])
+                )
         may_crash()
         run.write(refill(run.state, run.scores.to_rescore()))
 
@@ -197,7 +232,9 @@ def sequence(seed: int, n_operations: int, n: Counter[str]) -> None:
         run.write(JudgeSeated(slot=slot, epoch=0, judge=BEGIN.slots[slot]))
     sample = 0
     for _ in range(n_operations):
-        kind = rng.choice(["score", "late", "repeat", "memory", "boundary"], p=[0.5, 0.12, 0.08, 0.15, 0.15])
+        kind = rng.choice(
+            ["score", "late", "repeat", "memory", "boundary"], p=[0.5, 0.12, 0.08, 0.15, 0.15]
+        )
         n[str(kind)] += 1
         try:
             if kind == "boundary" or run.state.phase != "open":
@@ -205,11 +242,15 @@ def sequence(seed: int, n_operations: int, n: Counter[str]) -> None:
             elif kind == "memory":
                 seat = run.seats[str(rng.choice(SLOTS))]
                 cited = (
-                    [run.memories[int(rng.integers(len(run.memories)))]] if run.memories and rng.random() < 0.3 else []
+                    [run.memories[int(rng.integers(len(run.memories)))]]
+                    if run.memories and rng.random() < 0.3
+                    else []
                 )
                 run.write(Memory(number=len(run.memories)), (seat, *cited))
             elif kind == "repeat" and any(isinstance(record, Measured) for record, _ in run.log):
-                known = [(record, inputs) for record, inputs in run.log if isinstance(record, Measured)]
+                known = [
+                    (record, inputs) for record, inputs in run.log if isinstance(record, Measured)
+                ]
                 before = run.means()
                 run.write(*known[int(rng.integers(len(known)))])
                 assert run.means() == before
@@ -219,19 +260,27 @@ def sequence(seed: int, n_operations: int, n: Counter[str]) -> None:
                 if kind == "late":
                     seat, slot, epoch = run.all_seats[int(rng.integers(len(run.all_seats)))]
                 cited = (
-                    [run.memories[int(rng.integers(len(run.memories)))]] if run.memories and rng.random() < 0.4 else []
+                    [run.memories[int(rng.integers(len(run.memories)))]]
+                    if run.memories and rng.random() < 0.4
+                    else []
                 )
                 sample += 1
                 value = float(rng.random() < 0.5)
                 subject = SUBJECTS[int(rng.integers(N_SUBJECTS))]
-                item = Measured(subject=subject, task=slot, seat=seat, epoch=epoch, sample=sample, value=value)
+                item = Measured(
+                    subject=subject, task=slot, seat=seat, epoch=epoch, sample=sample, value=value
+                )
                 run.write(item, (seat, *cited))
         except Crash:
             n["crashes"] += 1
             run = Run(run.log)
     assert run.means() == brute_force(run)
     again = Run(run.log)
-    assert (again.means(), again.state, again.scores.to_rescore()) == (run.means(), run.state, run.scores.to_rescore())
+    assert (again.means(), again.state, again.scores.to_rescore()) == (
+        run.means(),
+        run.state,
+        run.scores.to_rescore(),
+    )
 
 
 def million(n_records: int) -> dict[str, Any]:
@@ -241,23 +290,42 @@ def million(n_records: int) -> dict[str, Any]:
     validity = Validity()
 
     def add(
-        digest: Digest, inputs: tuple[Digest, ...], kind: str = "measured", body: dict[str, Any] | None = None
+        digest: Digest,
+        inputs: tuple[Digest, ...],
+        kind: str = "measured",
+        body: dict[str, Any] | None = None,
     ) -> None:
-        validity.add(Event(0, "", kind, digest, kind, {}, 1, inputs, body or {}, digest, "", digest))
+        validity.add(
+            Event(0, "", kind, digest, kind, {}, 1, inputs, body or {}, digest, "", digest)
+        )
 
     for seat in seats:
         add(seat, ())
     digests = [f"{number:064x}" for number in range(n_records)]
-    slot, draw, back = rng.integers(4, size=n_records), rng.random(n_records), rng.integers(1, 5000, size=n_records)
+    slot, draw, back = (
+        rng.integers(4, size=n_records),
+        rng.random(n_records),
+        rng.integers(1, 5000, size=n_records),
+    )
     begun = time.process_time()
     for number, digest in enumerate(digests):
         # One in five cites an earlier record, so that ways from a record to a seat grow long.
-        cited = (digests[number - back[number]],) if draw[number] < 0.2 and number >= back[number] else ()
+        cited = (
+            (digests[number - back[number]],)
+            if draw[number] < 0.2 and number >= back[number]
+            else ()
+        )
         add(digest, (seats[slot[number]], *cited))
     built = time.process_time() - begun
     begun = time.process_time()
     record = EpochCommitted(
-        epoch=0, snapshot=seats[0], decisions=(), slots={}, changed=("0",), erases=(seats[0],), reason="displaced"
+        epoch=0,
+        snapshot=seats[0],
+        decisions=(),
+        slots={},
+        changed=("0",),
+        erases=(seats[0],),
+        reason="displaced",
     )
     add(digest_of("commit"), (), "epoch_committed", record.model_dump(mode="json"))
     transition = time.process_time() - begun
@@ -272,7 +340,11 @@ def million(n_records: int) -> dict[str, Any]:
     inputs = {
         digest: (
             (seats[slot[number]],)
-            + ((digests[number - back[number]],) if draw[number] < 0.2 and number >= back[number] else ())
+            + (
+                (digests[number - back[number]],)
+                if draw[number] < 0.2 and number >= back[number]
+                else ()
+            )
         )
         for number, digest in enumerate(digests)
     }
@@ -297,7 +369,9 @@ def million(n_records: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the sequences and the million records."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--sequences", type=int, default=10_000)
     options.add_argument("--operations", type=int, default=30)
     options.add_argument("--records", type=int, default=1_000_000)
@@ -314,7 +388,12 @@ def main() -> None:
         "seconds": round(seconds, 1),
         "million": million(chosen.records),
     }
-    print(json.dumps({name: result[name] for name in ("sequences", "operations", "seconds", "million")}, indent=1))
+    print(
+        json.dumps(
+            {name: result[name] for name in ("sequences", "operations", "seconds", "million")},
+            indent=1,
+        )
+    )
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
 

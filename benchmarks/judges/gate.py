@@ -31,10 +31,10 @@ import numpy as np  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.power import wilson_interval  # noqa: E402
-from judges.gate import CERTIFIED, WORKING  # noqa: E402
-from judges.ledger import FalseDiscovery, Ledger, Spending  # noqa: E402
-from judges.paired import (  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.judges.gate import CERTIFIED, WORKING  # noqa: E402
+from lakatos.judges.ledger import FalseDiscovery, Ledger, Spending  # noqa: E402
+from lakatos.judges.paired import (  # noqa: E402
     betting_e_values,
     exact_p,
     leak_p,
@@ -56,15 +56,21 @@ Rule = Callable[[np.ndarray, np.ndarray, "State"], int | None]
 class State:
     """What a rule remembers between checkpoints."""
 
-    def __init__(self, n: int, cluster: int, rng: np.random.Generator, ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, n: int, cluster: int, rng: np.random.Generator, ledger: Ledger | None = None
+    ) -> None:
         self.ledger, self.rng, self.clusters = ledger, rng, np.arange(n) // cluster
         self.is_alone = cluster == 1
         # Clusters stay together in dev or confirm.
-        self.dev = rng.permutation(self.clusters.max() + 1)[self.clusters] < DEV * (self.clusters.max() + 1)
+        self.dev = rng.permutation(self.clusters.max() + 1)[self.clusters] < DEV * (
+            self.clusters.max() + 1
+        )
         self.gains: list[tuple[float, float]] = []
 
 
-def answers(accuracy: np.ndarray, items: np.ndarray, rng: np.random.Generator, correlation: float) -> np.ndarray:
+def answers(
+    accuracy: np.ndarray, items: np.ndarray, rng: np.random.Generator, correlation: float
+) -> np.ndarray:
     """``(n_judges, n_items)`` right answers; ``items`` are the latent difficulties, standard normal."""
     noise = rng.normal(size=(len(accuracy), len(items)))
     latent = np.sqrt(correlation) * items + np.sqrt(1 - correlation) * noise
@@ -108,7 +114,10 @@ def select(challengers: np.ndarray, state: State) -> tuple[int, np.ndarray]:
 def working(incumbent: np.ndarray, challengers: np.ndarray, state: State) -> int | None:
     best, kept = select(challengers, state)
     gain = (challengers[best, kept].sum() - incumbent[kept].sum()) / kept.sum()
-    passed = p_of(incumbent, challengers[best], state, kept) <= WORKING.working_level and gain >= WORKING.floor
+    passed = (
+        p_of(incumbent, challengers[best], state, kept) <= WORKING.working_level
+        and gain >= WORKING.floor
+    )
     return best if passed else None
 
 
@@ -163,7 +172,13 @@ LONE = ("certified, e mixture", "certified, e bets", "certified, e-LOND")
 
 
 def campaign(
-    name: str, n: int, k: int, seed: int, change: Callable[..., np.ndarray], correlation: float, cluster: int
+    name: str,
+    n: int,
+    k: int,
+    seed: int,
+    change: Callable[..., np.ndarray],
+    correlation: float,
+    cluster: int,
 ) -> dict[str, Any]:
     """Ten checkpoints on one anchor."""
     rng = np.random.default_rng([seed, n, k, cluster, int(100 * correlation)])
@@ -210,7 +225,9 @@ def wilson(k: int, n: int) -> list[float]:
     return [round(end, 4) for end in wilson_interval(k, n)]
 
 
-def null_cell(name: str, n: int, k: int, correlation: float, cluster: int, n_seeds: int) -> dict[str, Any]:
+def null_cell(
+    name: str, n: int, k: int, correlation: float, cluster: int, n_seeds: int
+) -> dict[str, Any]:
     begun = time.perf_counter()
     runs = [campaign(name, n, k, seed, same, correlation, cluster) for seed in range(n_seeds)]
     any_false = sum(run["replaced"] > 0 for run in runs)
@@ -233,7 +250,9 @@ def power_cell(name: str, n: int, k: int, gain: float, n_seeds: int) -> dict[str
         rng = np.random.default_rng([seed, n, k, int(1000 + 100 * gain)])
         state = State(n, 1, rng, ledger() if ledger else None)
         items = rng.normal(size=n)
-        right = answers(np.array([START, *[START] * (k - 1), START + gain]), items, rng, CORRELATION)
+        right = answers(
+            np.array([START, *[START] * (k - 1), START + gain]), items, rng, CORRELATION
+        )
         installed += rule(right[0], right[1:], state) == k - 1
         if name == "certified, e bets":
             signs = right[-1].astype(float) - right[0]
@@ -272,7 +291,12 @@ def leak_cell(n: int, n_seeds: int) -> dict[str, Any]:
         honest, vault = (int(rng.binomial(size, START)) for size in (n, 2 * n // 5))
         for name, right in (("saw confirm", n), ("honest", honest)):
             fired[name] += leak_p(right, n, vault, 2 * n // 5) <= 0.01
-    return {"part": "leak", "n": n, "n_seeds": n_seeds, **{name: k / n_seeds for name, k in fired.items()}}
+    return {
+        "part": "leak",
+        "n": n,
+        "n_seeds": n_seeds,
+        **{name: k / n_seeds for name, k in fired.items()},
+    }
 
 
 def cells(n_seeds: int) -> list[tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]]:
@@ -281,14 +305,21 @@ def cells(n_seeds: int) -> list[tuple[Callable[..., dict[str, Any]], tuple[Any, 
         for correlation, cluster in ((0.0, 1), (0.5, 1), (0.8, 1), (0.5, 4)):
             if cluster > 1 and (name in LONE or n == 100):
                 continue
-            few = max(n_seeds // 4, 100) if cluster > 1 else n_seeds * (MORE if name == "certified" else 1)
+            few = (
+                max(n_seeds // 4, 100)
+                if cluster > 1
+                else n_seeds * (MORE if name == "certified" else 1)
+            )
             wanted.append((null_cell, (name, n, k, correlation, cluster, few)))
     wanted += [
         (power_cell, (name, n, k, gain, n_seeds))
         for name, n, k, gain in product(RULES, (200, 400, 800), (1, 5), (0.05, 0.1, 0.15, -0.1))
     ]
     wanted += [
-        (progress_cell, (name, n, 5, mean, n_seeds * (MORE // 2 if name.startswith("working") else 1)))
+        (
+            progress_cell,
+            (name, n, 5, mean, n_seeds * (MORE // 2 if name.startswith("working") else 1)),
+        )
         for name in RULES
         for n, mean in ((100, -0.1), (100, -0.03), (400, -0.1), (400, -0.03), (400, 0.0))
     ]
@@ -297,11 +328,15 @@ def cells(n_seeds: int) -> list[tuple[Callable[..., dict[str, Any]], tuple[Any, 
 
 def main() -> None:
     """Compute all cells and print the tables."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=400)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    rows: list[dict[str, Any]] = json.loads(chosen.out.read_text())["rows"] if chosen.out.exists() else []
+    rows: list[dict[str, Any]] = (
+        json.loads(chosen.out.read_text())["rows"] if chosen.out.exists() else []
+    )
     done = {row["cell"] for row in rows}
     detectable = {
         f"n={n}, test {t}": minimum_detectable_gain(n, 0.25, 0.05 * 6 / (np.pi * t) ** 2, 0.02)
@@ -338,7 +373,9 @@ def main() -> None:
     print("final accuracy / below start (n=100: -.10, -.03; n=400: -.10, -.03, 0)")
     for name in RULES:
         own = [row for row in rows if row["part"] == "progress" and row["rule"] == name]
-        print(f"{name:24s}", "  ".join(f"{row['final']:.3f}/{row['below_start']:.3f}" for row in own))
+        print(
+            f"{name:24s}", "  ".join(f"{row['final']:.3f}/{row['below_start']:.3f}" for row in own)
+        )
 
 
 if __name__ == "__main__":

@@ -36,15 +36,15 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.participants.table import get_trials  # noqa: E402
-from flows.config import CampaignConfig, load_study, parse_study  # noqa: E402
-from flows.epoch import read_anchor  # noqa: E402
-from flows.run import read_state, theory_of  # noqa: E402
-from flows.start import run_study  # noqa: E402
-from judges.erasure import Measured  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.score import log_predictive  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.participants.table import get_trials  # noqa: E402
+from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # noqa: E402
+from lakatos.flows.stages.epoch import read_anchor  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.judges.erasure import Measured  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.score import log_predictive  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "loop.json"
 STUDIES = ("multiattribute-binary", "intertemporal")
@@ -60,7 +60,9 @@ UNIT = 0.01
 N_BOOTSTRAP = 2000
 
 
-def study(name: str, arm: str, seed: int, anchor: Path, cycles: int, candidates: int) -> CampaignConfig:
+def study(
+    name: str, arm: str, seed: int, anchor: Path, cycles: int, candidates: int
+) -> CampaignConfig:
     """A packaged study with one experiment a cycle and the arm's judges."""
     value = load_study(ROOT / "studies" / f"{name}.toml").model_dump(mode="json")
     judges = dict(ARMS[arm])
@@ -83,7 +85,10 @@ def cell(name: str, arm: str, seed: int, options: argparse.Namespace) -> dict[st
         run_study(config, folder, data=options.data, n_workers=options.workers)
         row = measured(folder, config)
         shutil.rmtree(folder)
-    seconds = {"seconds": round(time.perf_counter() - begun, 1), "processor": round(time.process_time() - used, 1)}
+    seconds = {
+        "seconds": round(time.perf_counter() - begun, 1),
+        "processor": round(time.process_time() - used, 1),
+    }
     return {"study": name, "arm": arm, "seed": seed, **row, **seconds}
 
 
@@ -97,7 +102,9 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
 
         def score(digest: str) -> float:
             if digest not in scores:
-                (found,) = laboratory.evidence_of([theory_of(trace, state, digest)], sealed, config.theories.draws)
+                (found,) = laboratory.evidence_of(
+                    [theory_of(trace, state, digest)], sealed, config.theories.draws
+                )
                 parts = [log_predictive(evidence) for evidence in found]
                 total = sum(float(part.log_predictive.sum()) for part in parts)
                 scores[digest] = total / sum(float(part.n_choices.sum()) for part in parts)
@@ -114,7 +121,10 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
         "n_rivals": len(state.pool),
         "n_measured": len(said),
         "n_rescored": len(said) - len({item.record.subject for item in said}),
-        "gates": [[item.record.epoch, item.record.verdict, round(item.record.gain, 4)] for item in state.gates],
+        "gates": [
+            [item.record.epoch, item.record.verdict, round(item.record.gain, 4)]
+            for item in state.gates
+        ],
         "n_replaced": sum(len(item.record.changed) for item in state.committed),
     }
 
@@ -130,7 +140,11 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if not own:
                 continue
             gain = np.array([row["gains"][-1] for row in own])
-            paired = [row["gains"][-1] - base[row["seed"]]["gains"][-1] for row in own if row["seed"] in base]
+            paired = [
+                row["gains"][-1] - base[row["seed"]]["gains"][-1]
+                for row in own
+                if row["seed"] in base
+            ]
             curve = mean_curve([row["gains"] for row in own])
             half = next((n + 1 for n, value in enumerate(curve) if value >= curve[-1] / 2), None)
             found.append(
@@ -171,7 +185,9 @@ def ratio(cost: list[int], gain: np.ndarray, rng: np.random.Generator) -> dict[s
     spent = np.array(cost, dtype=float)
     picks = rng.integers(len(gain), size=(N_BOOTSTRAP, len(gain)))
     sums = gain[picks].sum(axis=1)
-    values = np.where(sums > 0, spent[picks].sum(axis=1) * UNIT / np.where(sums > 0, sums, 1), np.inf)
+    values = np.where(
+        sums > 0, spent[picks].sum(axis=1) * UNIT / np.where(sums > 0, sums, 1), np.inf
+    )
     low, high = np.quantile(values, [0.025, 0.975], method="higher")
     point = float(spent.sum() * UNIT / gain.sum()) if gain.sum() > 0 else None
     return {
@@ -183,8 +199,12 @@ def ratio(cost: list[int], gain: np.ndarray, rng: np.random.Generator) -> dict[s
 
 def main() -> None:
     """Run what is missing and print the table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--anchor", type=Path, required=True, help="made by `lakatos judges anchor build`")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--anchor", type=Path, required=True, help="made by `lakatos judges anchor build`"
+    )
     options.add_argument("--data", type=Path, required=True, help="folder of published data")
     options.add_argument("--studies", nargs="+", default=list(STUDIES))
     options.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
@@ -194,7 +214,9 @@ def main() -> None:
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    rows: list[dict[str, Any]] = json.loads(chosen.out.read_text())["rows"] if chosen.out.exists() else []
+    rows: list[dict[str, Any]] = (
+        json.loads(chosen.out.read_text())["rows"] if chosen.out.exists() else []
+    )
     done = {(row["study"], row["seed"], row["arm"]) for row in rows}
     for seed in range(1, chosen.seeds + 1):
         for name in chosen.studies:
@@ -204,7 +226,11 @@ def main() -> None:
                     write(chosen.out, rows, chosen)
     for line in table(rows):
         cost = line["experiments_per_unit"]
-        words = "no improvement" if cost["value"] is None else f"{cost['value']:.2f} [{cost['low']}, {cost['high']}]"
+        words = (
+            "no improvement"
+            if cost["value"] is None
+            else f"{cost['value']:.2f} [{cost['low']}, {cost['high']}]"
+        )
         gain = line["gain"]
         print(
             f"{line['study']:22s} {line['arm']:9s} gain {gain['mean']:+.4f} [{gain['low']:+.4f}, {gain['high']:+.4f}] "
@@ -218,7 +244,14 @@ def write(out: Path, rows: list[dict[str, Any]], chosen: argparse.Namespace) -> 
     setting = {"cycles": chosen.cycles, "candidates": chosen.candidates, "anchor": anchor.digest}
     setting["anchor_items"] = {part: len(items) for part, items in anchor.parts.items()}
     seconds = round(sum(row["seconds"] for row in rows), 1)
-    result = {**provenance(), **setting, "unit": UNIT, "seconds": seconds, "table": table(rows), "rows": rows}
+    result = {
+        **provenance(),
+        **setting,
+        "unit": UNIT,
+        "seconds": seconds,
+        "table": table(rows),
+        "rows": rows,
+    }
     out.write_text(json.dumps(result, indent=1) + "\n")
 
 

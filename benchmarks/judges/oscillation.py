@@ -34,20 +34,24 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.judges.replacement import Slot  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.anchor import AnchorItem, split  # noqa: E402
-from judges.gate import CERTIFIED  # noqa: E402
-from judges.judge import Submission  # noqa: E402
-from judges.paired import published_rule  # noqa: E402
-from judges.program import Factor, Program, Term, log_odds  # noqa: E402
-from traces.digest import digest_of  # noqa: E402
+from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
+from lakatos.judges.gate import CERTIFIED  # noqa: E402
+from lakatos.judges.judge import Submission  # noqa: E402
+from lakatos.judges.paired import published_rule  # noqa: E402
+from lakatos.judges.program import Factor, Program, Term, log_odds  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "oscillation.json"
 FEATURES = ("reading", "first_gloss", "second_gloss")
 N_WRITERS, N_CHILDREN, N_EPOCHS, N_ROUNDS, N_ANCHOR, NOISE = 40, 10, 8, 12, 1200, 0.75
 HARD, EASY = 0.15, 0.6
 """Standard deviations of what a child changes in quality and in gloss; quality falls by half of its own on average."""
-SETTINGS = CERTIFIED.model_copy(update={"test": "loss", "floor": 0.001, "target": 0.02, "strata": ()})
-ARMS = tuple((rule, erases) for rule in ("replacement off", "published", "ours") for erases in (False, True))
+SETTINGS = CERTIFIED.model_copy(
+    update={"test": "loss", "floor": 0.001, "target": 0.02, "strata": ()}
+)
+ARMS = tuple(
+    (rule, erases) for rule in ("replacement off", "published", "ours") for erases in (False, True)
+)
 
 
 def judge(first: float, second: float) -> Program:
@@ -97,7 +101,9 @@ class Writers:
 
     def scores(self, seat: int, *, erases: bool) -> np.ndarray:
         """Mean of the verdicts that count."""
-        kept = [[value for given, value in own if not erases or given == seat] for own in self.verdicts]
+        kept = [
+            [value for given, value in own if not erases or given == seat] for own in self.verdicts
+        ]
         return np.array([np.mean(values) if values else 0.5 for values in kept])
 
     def step(self, program: Program, seat: int, *, erases: bool) -> float:
@@ -125,12 +131,16 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
     traits = rng.normal(size=(N_ANCHOR, 3))
     values = traits + np.outer(NOISE * rng.normal(size=N_ANCHOR), [1, 0, 0])
     labels = traits[:, 0] > 0
-    slot = Slot(FIRST, split(items(values, labels, f"{seed} anchor"), seed), FEATURES, SETTINGS, seed)
+    slot = Slot(
+        FIRST, split(items(values, labels, f"{seed} anchor"), seed), FEATURES, SETTINGS, seed
+    )
     writers, current, seat, seats = Writers(rng), FIRST, 0, [digest_of(FIRST.to_json())]
     traps: list[tuple[int, np.ndarray]] = []
     quality, accepted = [], []
     for epoch in range(N_EPOCHS):
-        accepted.append(float(np.mean([writers.step(current, seat, erases=erases) for _ in range(N_ROUNDS)])))
+        accepted.append(
+            float(np.mean([writers.step(current, seat, erases=erases) for _ in range(N_ROUNDS)]))
+        )
         top = np.argsort(-writers.scores(seat, erases=erases), kind="stable")[:5]
         quality.append(float(writers.traits[top, 0].mean()))
         everyone = np.arange(N_WRITERS).repeat(3)
@@ -143,18 +153,24 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
             bad = np.concatenate(valid) if valid else np.zeros((0, 3))
             counts = []
             for program in (current, *POOL):
-                n = right(program, values, labels) + right(program, bad, np.zeros(len(bad), dtype=bool))
+                n = right(program, values, labels) + right(
+                    program, bad, np.zeros(len(bad), dtype=bool)
+                )
                 counts.append((n, N_ANCHOR + len(bad) - n))
             found = published_rule(counts[0], counts[1:])
             chosen = current if found is None else POOL[found]
         elif rule == "ours":
-            slot.end_epoch(epoch, items(seen, good, f"{seed} epoch {epoch}"), n_generations=3, n_children=8)
+            slot.end_epoch(
+                epoch, items(seen, good, f"{seed} epoch {epoch}"), n_generations=3, n_children=8
+            )
             chosen = slot.current
         if chosen is not current:
             current, seat = chosen, seat + 1
             seats.append(digest_of(current.to_json()))
     fresh = np.random.default_rng([seed, 1]).normal(size=(20_000, 3))
-    shown = fresh + np.outer(NOISE * np.random.default_rng([seed, 2]).normal(size=20_000), [1, 0, 0])
+    shown = fresh + np.outer(
+        NOISE * np.random.default_rng([seed, 2]).normal(size=20_000), [1, 0, 0]
+    )
     return {
         "rule": rule,
         "erases": erases,
@@ -172,11 +188,17 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run what is missing and print the table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=60)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
-    before = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"rows": [], "seconds": 0.0, "table": []}
+    before = (
+        json.loads(chosen.out.read_text())
+        if chosen.out.exists()
+        else {"rows": [], "seconds": 0.0, "table": []}
+    )
     rows: list[dict[str, Any]] = before["rows"]
     complete = len(before["table"]) > 0 and not rows  # single rows are kept only to go on from
     begun = time.perf_counter()
@@ -191,7 +213,9 @@ def main() -> None:
         write(chosen.out, rows, before["seconds"] + time.perf_counter() - begun, keep=False)
     for line in json.loads(chosen.out.read_text())["table"]:
         shown = "  ".join(f"{name} {line[name]['mean']:.2f}" for name in MEASURES)
-        print(f"{line['rule']:16s} erasure {'on ' if line['erases'] else 'off'}  {shown}  {line['quality_by_epoch']}")
+        print(
+            f"{line['rule']:16s} erasure {'on ' if line['erases'] else 'off'}  {shown}  {line['quality_by_epoch']}"
+        )
 
 
 MEASURES = ("accepted", "quality", "slope", "replacements", "revisits", "anchor_accuracy")
@@ -208,15 +232,28 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for name in MEASURES:
             x = np.array([row[name] for row in own], dtype=float)
             mean, low, high = mean_interval(x)
-            line[name] = {"mean": mean, "low": low, "high": high, "least": float(x.min()), "most": float(x.max())}
-        line["quality_by_epoch"] = np.mean([row["by_epoch"] for row in own], axis=0).round(3).tolist()
+            line[name] = {
+                "mean": mean,
+                "low": low,
+                "high": high,
+                "least": float(x.min()),
+                "most": float(x.max()),
+            }
+        line["quality_by_epoch"] = (
+            np.mean([row["by_epoch"] for row in own], axis=0).round(3).tolist()
+        )
         found.append(line)
     return found
 
 
 def write(out: Path, rows: list[dict[str, Any]], seconds: float, *, keep: bool = True) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    result = {**provenance(), "seconds": round(seconds, 1), "table": table(rows), "rows": rows if keep else []}
+    result = {
+        **provenance(),
+        "seconds": round(seconds, 1),
+        "table": table(rows),
+        "rows": rows if keep else [],
+    }
     out.write_text(json.dumps(result, indent=1) + "\n")
 
 

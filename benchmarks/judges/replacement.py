@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from judges.anchor import Access, AnchorItem, AnchorSet
-from judges.answer import ask
-from judges.gate import GateSettings, challenge
-from judges.hard_case import trap
-from judges.ledger import Ledger, Spending
-from judges.program import Program, ProgramJudge, breed, labelled
+from lakatos.judges.anchor import Access, AnchorItem, AnchorSet
+from lakatos.judges.answer import ask
+from lakatos.judges.gate import GateSettings, challenge
+from lakatos.judges.hard_case import trap
+from lakatos.judges.ledger import Ledger, Spending
+from lakatos.judges.program import Program, ProgramJudge, breed, labelled
 
 
 @dataclass
@@ -27,14 +27,20 @@ class Slot:
     access: Access = field(default_factory=Access)
     ledger: Ledger = field(default_factory=Spending)
 
-    def end_epoch(self, epoch: int, settled: list[AnchorItem], *, n_generations: int, n_children: int) -> str:
+    def end_epoch(
+        self, epoch: int, settled: list[AnchorItem], *, n_generations: int, n_children: int
+    ) -> str:
         """Verdict on the challenger bred after what fooled the judge joined dev; "same" where breeding found none."""
         judge = ProgramJudge(self.current)
         self.anchor = trap(self.anchor, ask(judge, [item.submission for item in settled]), settled)
         dev = self.anchor.dev
-        table = labelled([item.submission for item in dev], [item.label for item in dev], self.features)
+        table = labelled(
+            [item.submission for item in dev], [item.label for item in dev], self.features
+        )
         rng = np.random.default_rng([self.seed, epoch])
-        best = breed(self.current, table, rng, n_generations=n_generations, n_children=n_children)[0]
+        best = breed(self.current, table, rng, n_generations=n_generations, n_children=n_children)[
+            0
+        ]
         if ProgramJudge(best).digest == judge.digest:
             return "same"
         found = challenge(

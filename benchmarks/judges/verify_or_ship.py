@@ -44,7 +44,7 @@ from scipy.stats import norm  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from judges.critic import (  # noqa: E402
+from lakatos.judges.critic import (  # noqa: E402
     PROBABILITIES,
     SHARES,
     STANDARD_ERRORS,
@@ -57,7 +57,7 @@ from judges.critic import (  # noqa: E402
     learn,
     recovery_critic,
 )
-from judges.decision import (  # noqa: E402
+from lakatos.judges.decision import (  # noqa: E402
     PAYOFFS,
     VERIFY,
     Payoffs,
@@ -70,7 +70,7 @@ from judges.decision import (  # noqa: E402
     single_threshold,
     worth_of,
 )
-from traces.digest import digest_of  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
 
 Array = NDArray[Any]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "verify_or_ship.json"
@@ -95,7 +95,10 @@ def table() -> dict[str, Any]:
     began = time.process_time()
     fails = [np.where(np.arange(3) == cause, 0.9, 0.2) for cause in range(3)]
     tables = tuple(np.stack([fail, 1 - fail]) for fail in fails)
-    ends = {"quit": np.zeros(3), **{f"patch {cause}": 200 * np.eye(3)[cause] - 23 for cause in range(3)}}
+    ends = {
+        "quit": np.zeros(3),
+        **{f"patch {cause}": 200 * np.eye(3)[cause] - 23 for cause in range(3)},
+    }
     problem = Problem(ends, FreshPanel(("A", "B", "C"), (1.0, 1.0, 1.0), tables))
     ours = [float(best_value(problem, np.full(3, 1 / 3), n_tests)) for n_tests in range(6)]
     return {
@@ -124,7 +127,9 @@ def regimes(payoff: str) -> dict[str, Any]:
     tables = np.stack([1 - passes, passes], axis=-1)
 
     def problem(table: Array, cost: Array, mends: Any, breaks: Any) -> Problem:
-        payoffs = Payoffs(np.full_like(cost, GAIN), np.full_like(cost, loss), cost, refine_cost, mends, breaks)
+        payoffs = Payoffs(
+            np.full_like(cost, GAIN), np.full_like(cost, loss), cost, refine_cost, mends, breaks
+        )
         return ship_or_quit(Panel(("test",), (2.0,), table), payoffs)
 
     truth = problem(tables, costs, mends, breaks)
@@ -161,10 +166,14 @@ def regimes(payoff: str) -> dict[str, Any]:
     return {
         "table": rows,
         "zones": {
-            zone: {name: percent(optimum[inside], value[inside]) for name, value in everything.items()}
+            zone: {
+                name: percent(optimum[inside], value[inside]) for name, value in everything.items()
+            }
             for zone, inside in zones.items()
         },
-        "first_action": {name: round(float(np.mean(first == i)), 3) for i, name in enumerate(truth.actions)},
+        "first_action": {
+            name: round(float(np.mean(first == i)), 3) for i, name in enumerate(truth.actions)
+        },
         "worst_cell_in_gain": round(float(((optimum - learned.mean(axis=0)) / GAIN).max()), 4),
         "n_cells": len(priors),
         "seconds": time.process_time() - began,
@@ -268,7 +277,10 @@ def drawn(table: Array, prior: float, n: int, rng: np.random.Generator) -> list[
     return [
         Heard(
             "world",
-            {name: int(level) for name, level in zip(NAMES, np.unravel_index(cell, shape), strict=False)},
+            {
+                name: int(level)
+                for name, level in zip(NAMES, np.unravel_index(cell, shape), strict=False)
+            },
             dict.fromkeys(NAMES[: len(shape)], VERSION),
             bool(won),
             digest_of([index]),
@@ -296,7 +308,9 @@ def dependence() -> dict[str, Any]:
     began = time.process_time()
     payoffs, prior, rows = Payoffs(GAIN, 100.0, 30.0), np.array(0.3), {}
     for rho in RHOS:
-        truth = Panel(NAMES[:2], (1.0, 1.0), copying(np.array(rho), np.array(0.85), np.array(0.35), 2))
+        truth = Panel(
+            NAMES[:2], (1.0, 1.0), copying(np.array(rho), np.array(0.85), np.array(0.35), 2)
+        )
         problem = ship_or_quit(truth, payoffs)
         optimum = float(best_value(problem, both(prior), 2))
         naive_panel = independent(truth)
@@ -304,10 +318,16 @@ def dependence() -> dict[str, Any]:
         naive_worth = float(worth_of(optimal(naive), problem, both(prior), naive, both(prior), 2))
         worths, errors = [], []
         for seed in range(N_SEEDS):
-            learned = learn(drawn(truth.table, 0.3, N_PAST, np.random.default_rng([2, seed])), CRITICS[:2], "world")
+            learned = learn(
+                drawn(truth.table, 0.3, N_PAST, np.random.default_rng([2, seed])),
+                CRITICS[:2],
+                "world",
+            )
             believed = ship_or_quit(learned.panel, payoffs)
             rate = np.array(learned.base_rate)
-            worths.append(float(worth_of(optimal(believed), problem, both(prior), believed, both(rate), 2)))
+            worths.append(
+                float(worth_of(optimal(believed), problem, both(prior), believed, both(rate), 2))
+            )
             errors.append(surplus_by_bin(truth, learned.panel, prior, rate))
         share = np.array(worths) / optimum
         rows[str(rho)] = {
@@ -315,7 +335,9 @@ def dependence() -> dict[str, Any]:
             "naive product": {
                 "worth": round(naive_worth, 3),
                 "both asked": round(both_asked(truth, naive_panel), 3),
-                "calibration_error": round(float(np.abs(surplus_by_bin(truth, naive_panel, prior, prior)).sum()), 4),
+                "calibration_error": round(
+                    float(np.abs(surplus_by_bin(truth, naive_panel, prior, prior)).sum()), 4
+                ),
             },
             "both asked, true joint table": round(both_asked(truth, truth), 3),
             "ours": {
@@ -326,16 +348,30 @@ def dependence() -> dict[str, Any]:
                 "calibration_error_of_one_past": interval(np.abs(errors).sum(axis=1)),
             },
         }
-    return {"rho": rows, "n_seeds": N_SEEDS, "n_past": N_PAST, "seconds": time.process_time() - began}
+    return {
+        "rho": rows,
+        "n_seeds": N_SEEDS,
+        "n_past": N_PAST,
+        "seconds": time.process_time() - began,
+    }
 
 
 def both_asked(truth: Panel, believed: Panel) -> float:
     """Worth of asking both critics first, then ending best by what is believed."""
-    ends = {"quit": np.zeros(2), "ship": np.array([-100.0, GAIN]), "verify": np.array([-30.0, GAIN - 30])}
+    ends = {
+        "quit": np.zeros(2),
+        "ship": np.array([-100.0, GAIN]),
+        "verify": np.array([-30.0, GAIN - 30]),
+    }
     total = -2.0
     for seen in np.ndindex(2, 2):
-        mind, weights = believed.weights(both(np.array(0.3)), seen), truth.weights(both(np.array(0.3)), seen)
-        total += float(weights @ max(ends.values(), key=lambda worth, mind=mind: float(mind @ worth)))  # type: ignore[misc]
+        mind, weights = (
+            believed.weights(both(np.array(0.3)), seen),
+            truth.weights(both(np.array(0.3)), seen),
+        )
+        total += float(
+            weights @ max(ends.values(), key=lambda worth, mind=mind: float(mind @ worth))
+        )  # type: ignore[misc]
     return total
 
 
@@ -352,8 +388,14 @@ def surplus_by_bin(truth: Panel, believed: Panel, prior: Array, rate: Array) -> 
 def pooled(bins: Array) -> list[float]:
     """Expected calibration error over all candidates of all seeds, with a 95% interval by drawing seeds again."""
     rng = np.random.default_rng(5)
-    again = [np.abs(bins[rng.integers(len(bins), size=len(bins))].mean(axis=0)).sum() for _ in range(1000)]
-    return [round(float(value), 4) for value in (np.abs(bins.mean(axis=0)).sum(), *np.quantile(again, [0.025, 0.975]))]
+    again = [
+        np.abs(bins[rng.integers(len(bins), size=len(bins))].mean(axis=0)).sum()
+        for _ in range(1000)
+    ]
+    return [
+        round(float(value), 4)
+        for value in (np.abs(bins.mean(axis=0)).sum(), *np.quantile(again, [0.025, 0.975]))
+    ]
 
 
 def samples(n_past: int) -> dict[str, Any]:
@@ -379,7 +421,11 @@ def samples(n_past: int) -> dict[str, Any]:
     truth_panel = Panel(NAMES, asked, copying(rho, hit, alarm, 3))
     truth = ship_or_quit(truth_panel, Payoffs(gain, loss, cost))
     learned = [
-        learn(drawn(truth_panel.table[seed], float(prior[seed]), n_past, worlds[seed]), CRITICS, "world")
+        learn(
+            drawn(truth_panel.table[seed], float(prior[seed]), n_past, worlds[seed]),
+            CRITICS,
+            "world",
+        )
         for seed in range(N_SEEDS)
     ]
     rate = np.array([item.base_rate for item in learned])
@@ -393,7 +439,9 @@ def samples(n_past: int) -> dict[str, Any]:
     for seed, item in enumerate(learned):
         payoffs = Payoffs(GAIN, 100.0, cost[seed])
         own = ship_or_quit(item.panel, payoffs)
-        rule = single_threshold(own, item.base_rate, [item.panel.only((k,)).table for k in range(3)]).policy(own)
+        rule = single_threshold(
+            own, item.base_rate, [item.panel.only((k,)).table for k in range(3)]
+        ).policy(own)
         real = ship_or_quit(Panel(NAMES, asked, truth_panel.table[seed]), payoffs)
         threshold.append(float(worth_of(rule, real, both(prior[seed]), own, both(rate[seed]))))
     plan, naive, single = planned(panel), planned(independent(panel)), np.array(threshold)
@@ -436,7 +484,10 @@ def beginning() -> dict[str, Any]:
             heard = [
                 Heard(
                     "world",
-                    {critic.name: int(level) for critic, level in zip(LABORATORY, row, strict=True)},
+                    {
+                        critic.name: int(level)
+                        for critic, level in zip(LABORATORY, row, strict=True)
+                    },
                     {critic.name: critic.version for critic in LABORATORY},
                     bool(favoured),
                     digest_of([index]),
@@ -444,12 +495,18 @@ def beginning() -> dict[str, Any]:
                 for index, (row, favoured) in enumerate(zip(past[:n], past_won[:n], strict=True))
             ]
             learned = learn(heard, LABORATORY, "world")
-            joint = learned.panel.table * both(np.array(learned.base_rate)).reshape(2, *[1] * len(LABORATORY))
+            joint = learned.panel.table * both(np.array(learned.base_rate)).reshape(
+                2, *[1] * len(LABORATORY)
+            )
             belief = (joint[1] / joint.sum(axis=0))[tuple(levels.T)]
             problem = ship_or_quit(learned.panel, replace(PAYOFFS, refine_cost=None))
             tables = [learned.panel.only((critic,)).table for critic in range(len(LABORATORY))]
             rule = single_threshold(problem, learned.base_rate, tables)
-            high = np.full(N_FURTHER, True) if rule.critic is None else levels[:, rule.critic] >= rule.cut
+            high = (
+                np.full(N_FURTHER, True)
+                if rule.critic is None
+                else levels[:, rule.critic] >= rule.cut
+            )
             asked = (
                 belief > PAYOFFS.cost / GAIN,
                 np.where(high, rule.above == VERIFY, rule.below == VERIFY),
@@ -461,7 +518,11 @@ def beginning() -> dict[str, Any]:
     for n, rows in worths.items():
         plan, single, panel = np.array(rows).T
         found[str(n)] = {
-            "worth": {"ours": interval(plan), "single threshold": interval(single), "panel": interval(panel)},
+            "worth": {
+                "ours": interval(plan),
+                "single threshold": interval(single),
+                "panel": interval(panel),
+            },
             "ours_less_single_threshold": interval(plan - single),
             "ours_less_panel": interval(plan - panel),
         }
@@ -471,14 +532,21 @@ def beginning() -> dict[str, Any]:
 def world_of_four(rng: np.random.Generator) -> Callable[[int], tuple[Array, Array, Array]]:
     """Draws candidates of one world: levels of the four critics, whether they win, and the panel's log odds."""
     apart, base_rate = rng.uniform(0, 2, 4), rng.uniform(0.15, 0.7)
-    sureness, leaning, rho = rng.uniform(0.5, 2, 2), rng.normal(0, 0.5, 2), rng.choice([0, 0.5, 0.9])
+    sureness, leaning, rho = (
+        rng.uniform(0.5, 2, 2),
+        rng.normal(0, 0.5, 2),
+        rng.choice([0, 0.5, 0.9]),
+    )
     factor = np.linalg.cholesky(np.where(np.eye(4) > 0, 1.0, rho))
 
     def candidates(n: int) -> tuple[Array, Array, Array]:
         won = rng.random(n) < base_rate
         signal = np.where(won, 0.5, -0.5)[:, None] * apart + rng.normal(size=(n, 4)) @ factor.T
         log_odds = sureness * apart[:2] * signal[:, :2] + leaning
-        levels = [np.searchsorted(PROBABILITIES, expit(log_odds[:, judge]), side="right") for judge in (0, 1)]
+        levels = [
+            np.searchsorted(PROBABILITIES, expit(log_odds[:, judge]), side="right")
+            for judge in (0, 1)
+        ]
         levels += [np.searchsorted(STANDARD_ERRORS, signal[:, 2] + 1, side="right")]
         levels += [np.searchsorted(SHARES, norm.cdf(signal[:, 3] + 1), side="right")]
         return np.stack(levels, axis=1), won, log_odds.mean(axis=1)
@@ -488,10 +556,14 @@ def world_of_four(rng: np.random.Generator) -> Callable[[int], tuple[Array, Arra
 
 def report(found: Mapping[str, Any]) -> str:
     """The tables as text."""
-    lines = [f"table      {found['table']['ours']}, off by {found['table']['largest_difference']:.4f} at most"]
+    lines = [
+        f"table      {found['table']['ours']}, off by {found['table']['largest_difference']:.4f} at most"
+    ]
     for payoff in RETRY:
         part = found["regimes"][payoff]
-        lines.append(f"regimes    {payoff}: regret in percent of the optimum ({part['seconds']:.0f} s)")
+        lines.append(
+            f"regimes    {payoff}: regret in percent of the optimum ({part['seconds']:.0f} s)"
+        )
         lines += [f"  {name:28}{row['regret_percent']}" for name, row in part["table"].items()]
     for rho, row in found["dependence"]["rho"].items():
         ours, naive = row["ours"], row["naive product"]
@@ -501,9 +573,13 @@ def report(found: Mapping[str, Any]) -> str:
             f"{naive['calibration_error']})"
         )
     for n, row in found["samples"].items():
-        lines.append(f"samples    {n}: {row['worth']}; ours - threshold {row['ours_less_single_threshold']}")
+        lines.append(
+            f"samples    {n}: {row['worth']}; ours - threshold {row['ours_less_single_threshold']}"
+        )
     for n, row in found["beginning"]["past"].items():
-        lines.append(f"beginning  {n}: {row['worth']}; ours - threshold {row['ours_less_single_threshold']}")
+        lines.append(
+            f"beginning  {n}: {row['worth']}; ours - threshold {row['ours_less_single_threshold']}"
+        )
     return "\n".join(lines)
 
 

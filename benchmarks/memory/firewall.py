@@ -27,13 +27,13 @@ import numpy as np  # noqa: E402
 
 from benchmarks.memory.summary import write  # noqa: E402
 from benchmarks.memory.world import VERBS, caller, plan_of, study_of  # noqa: E402
-from experiments.power import wilson_interval  # noqa: E402
-from memory.codifier import compile_plan, instructions  # noqa: E402
-from memory.draft import bundle_of  # noqa: E402
-from memory.errors import ToolRejectedError  # noqa: E402
-from memory.plan import follow_plan, plan_text  # noqa: E402
-from memory.runner import ToolSandbox  # noqa: E402
-from memory.validation import validate_tool  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.memory.codifier import compile_plan, instructions  # noqa: E402
+from lakatos.memory.draft import bundle_of  # noqa: E402
+from lakatos.memory.errors import ToolRejectedError  # noqa: E402
+from lakatos.memory.plan import follow_plan, plan_text  # noqa: E402
+from lakatos.memory.runner import ToolSandbox  # noqa: E402
+from lakatos.memory.validation import validate_tool  # noqa: E402
 
 SHARES = (0.0, 0.5, 1.0)
 
@@ -46,7 +46,13 @@ def leaks(seed: int) -> tuple[bool, bool]:
     plans = [
         plan_of(
             ("describe", {"theory": names[3 * study]}),
-            ("rank", {"theories": [names[3 * study], names[3 * study + 1]], "experiment": f"experiment{study}"}),
+            (
+                "rank",
+                {
+                    "theories": [names[3 * study], names[3 * study + 1]],
+                    "experiment": f"experiment{study}",
+                },
+            ),
             ("describe", {"theory": names[3 * study + 1], "question": "<0.text"}),
             study=f"study{study}",
             world=canary,
@@ -62,16 +68,28 @@ def leaks(seed: int) -> tuple[bool, bool]:
 def valid(seed: int, share: float, sandbox: ToolSandbox) -> tuple[bool, bool]:
     """Whether ours and the naive codifier's drafts pass validation."""
     rng = np.random.default_rng([seed, round(100 * share), 41])
-    plans = [study_of(f"study{study}", f"a{rng.integers(99)}", f"b{rng.integers(99)}", study + 3) for study in range(5)]
+    plans = [
+        study_of(f"study{study}", f"a{rng.integers(99)}", f"b{rng.integers(99)}", study + 3)
+        for study in range(5)
+    ]
     draft = compile_plan(bundle_of(plans[:4], VERBS))
     n_failed = round(share * len(plans))
     followed = draft.source
     if 2 * n_failed > len(plans) or (2 * n_failed == len(plans) and rng.random() < 0.5):
-        followed = followed.replace("n_trials=arguments['n_trials']", "n_trials=arguments['n_trials'] + 1")
+        followed = followed.replace(
+            "n_trials=arguments['n_trials']", "n_trials=arguments['n_trials'] + 1"
+        )
     found = []
     for source in (draft.source, followed):
         try:
-            validate_tool(draft.model_copy(update={"source": source}), plans[:4], plans[4], VERBS, caller(), sandbox)
+            validate_tool(
+                draft.model_copy(update={"source": source}),
+                plans[:4],
+                plans[4],
+                VERBS,
+                caller(),
+                sandbox,
+            )
             found.append(True)
         except ToolRejectedError:
             found.append(False)
@@ -80,7 +98,13 @@ def valid(seed: int, share: float, sandbox: ToolSandbox) -> tuple[bool, bool]:
 
 def share_of(flags: list[bool]) -> dict[str, float]:
     low, high = wilson_interval(sum(flags), len(flags))
-    return {"share": sum(flags) / len(flags), "low": low, "high": high, "n": len(flags), "count": sum(flags)}
+    return {
+        "share": sum(flags) / len(flags),
+        "low": low,
+        "high": high,
+        "n": len(flags),
+        "count": sum(flags),
+    }
 
 
 def main() -> None:
@@ -101,8 +125,16 @@ def main() -> None:
     with ToolSandbox() as sandbox:
         for share in SHARES:
             found = [valid(seed, share, sandbox) for seed in range(given.streams)]
-            rows.append({"failed_share": share, "codifier": "ours", **share_of([ours for ours, _ in found])})
-            rows.append({"failed_share": share, "codifier": "naive", **share_of([naive for _, naive in found])})
+            rows.append(
+                {"failed_share": share, "codifier": "ours", **share_of([ours for ours, _ in found])}
+            )
+            rows.append(
+                {
+                    "failed_share": share,
+                    "codifier": "naive",
+                    **share_of([naive for _, naive in found]),
+                }
+            )
     write("firewall", time.monotonic() - begun, {"canaries": canaries, "valid": rows}, given.out)
     print(canaries)
     for row in rows:

@@ -30,10 +30,10 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.memory.summary import over_seeds, stream, write  # noqa: E402
-from memory.item import PlanUsed  # noqa: E402
-from memory.recurrence import MARGIN, Economy, Recurrence, discount_of, expected_uses, gate  # noqa: E402
-from memory.retirement import OFFERED, Fallback, Standing, after  # noqa: E402
-from traces.digest import digest_of  # noqa: E402
+from lakatos.memory.item import PlanUsed  # noqa: E402
+from lakatos.memory.recurrence import MARGIN, Economy, Recurrence, discount_of, expected_uses, gate  # noqa: E402
+from lakatos.memory.retirement import OFFERED, Fallback, Standing, after  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
 
 N_TASKS, N_FAMILIES, EXPONENT, CHANGE, CHANGED = 600, 150, 1.0, 300, 0.3
 NONE, TEXT, GOOD, FAULTY = 0.52, 0.574, 0.66, 0.18
@@ -63,7 +63,13 @@ def use(tool: str, success: bool, hard: bool = False, shadow: bool | None = None
     key = (tool, success, hard, shadow)
     if key not in _USES:
         _USES[key] = PlanUsed(
-            signature=ANY, study="any", tool=tool, success=success, hard=hard, shadow_matches=shadow, evidence=(ANY,)
+            signature=ANY,
+            study="any",
+            tool=tool,
+            success=success,
+            hard=hard,
+            shadow_matches=shadow,
+            evidence=(ANY,),
         )
     return _USES[key]
 
@@ -112,7 +118,10 @@ def run(arm: str, seed: int) -> dict[str, float]:
             cost += 1.0
         elif offered and own.standing is not None:
             own.n_uses += 1
-            shadowed = arm not in ("eager", "eager, retired", "oracle") and own.standing.status == "probation"
+            shadowed = (
+                arm not in ("eager", "eager, retired", "oracle")
+                and own.standing.status == "probation"
+            )
             if shadowed:  # both are run, and the text's result is taken
                 same = rate == GOOD or match_luck[task] < FAULTY
                 success += text_worked
@@ -123,7 +132,9 @@ def run(arm: str, seed: int) -> dict[str, float]:
                 cost += TOOL_COST + hard  # a failure that is seen is made good from text
                 success += text_worked if hard else worked
                 if arm not in ("eager", "oracle"):
-                    own.standing = after(own.standing, use("tool", bool(worked), bool(hard)), own.fallback)
+                    own.standing = after(
+                        own.standing, use("tool", bool(worked), bool(hard)), own.fallback
+                    )
                 if hard:
                     own.fallback = counted(own.fallback, text_worked)
             if own.standing.status == "retired":
@@ -138,7 +149,15 @@ def run(arm: str, seed: int) -> dict[str, float]:
             own.seen.add(task)
             left = int(totals[family] - counts[family])
             if wants(
-                arm, own, task, left, int(after_change[family]), bool(changes[family]), bool(broken), singles, doubles
+                arm,
+                own,
+                task,
+                left,
+                int(after_change[family]),
+                bool(changes[family]),
+                bool(broken),
+                singles,
+                doubles,
             ):
                 careful = arm not in ("eager", "eager, retired")
                 building += BUILD + (VALIDATION if careful else 0.0)
@@ -148,7 +167,9 @@ def run(arm: str, seed: int) -> dict[str, float]:
                 else:
                     n_built += 1
                     n_unused += left == 0 and own.n_uses == 0
-                    own.standing = Standing() if careful and arm != "oracle" else Standing(status="active")
+                    own.standing = (
+                        Standing() if careful and arm != "oracle" else Standing(status="active")
+                    )
                     own.faulty, own.built_at, own.n_uses = bool(faulty), task, 0
     unused = sum(1 for own in families if own.standing is not None and own.n_uses == 0)
     return {
@@ -188,7 +209,10 @@ def wants(
         return (len(own.seen) >= 2 or broken) and good_uses * GAIN > BUILD + VALIDATION
     if arm == "oracle of the gate":
         good_uses = left - left_after if changes and task < CHANGE else left
-        return len(own.seen) >= 2 * 2**own.n_refused and good_uses * GAIN * (1 - DRAFT_FAULTY) > BUILD + VALIDATION
+        return (
+            len(own.seen) >= 2 * 2**own.n_refused
+            and good_uses * GAIN * (1 - DRAFT_FAULTY) > BUILD + VALIDATION
+        )
     if arm.startswith("threshold"):
         return len(own.seen) >= int(arm.split()[1]) * 2**own.n_refused
     seen = Recurrence(ANY, frozenset(map(str, own.seen)), frozenset(map(digest_of, own.seen)))
@@ -209,18 +233,31 @@ def main() -> None:
         row: dict[str, Any] = {"arm": arm}
         row |= {name: over_seeds([item[name] for item in found]) for name in found[0]}
         pairs = list(zip(found, runs["never"], runs["oracle"], strict=True))
-        row["value_over_text"] = over_seeds([item["value"] - text["value"] for item, text, _ in pairs])
+        row["value_over_text"] = over_seeds(
+            [item["value"] - text["value"] for item, text, _ in pairs]
+        )
         row["share_of_oracle"] = float(
             sum(item["value"] for item in found) / sum(best["value"] for _, _, best in pairs)
         )
         rows.append(row)
     levels = np.arange(0.05, 1.0, 0.05)
-    ours, text = (np.quantile([item["value"] for item in runs[arm]], levels) for arm in ("ours", "never"))
-    result = {"rows": rows, "quantiles": levels.round(2).tolist(), "ours_over_text_by_quantile": (ours - text).tolist()}
+    ours, text = (
+        np.quantile([item["value"] for item in runs[arm]], levels) for arm in ("ours", "never")
+    )
+    result = {
+        "rows": rows,
+        "quantiles": levels.round(2).tolist(),
+        "ours_over_text_by_quantile": (ours - text).tolist(),
+    }
     write("gated", time.monotonic() - begun, result, given.out)
     for row in rows:
         shown = {name: round(row[name]["mean"], 3) for name in runs["ours"][0]}
-        print(row["arm"], shown, round(row["value_over_text"]["mean"], 1), round(row["share_of_oracle"], 3))
+        print(
+            row["arm"],
+            shown,
+            round(row["value_over_text"]["mean"], 1),
+            round(row["share_of_oracle"], 3),
+        )
     print("ours over text at the worst quantile from 5% up:", float((ours - text).min()))
 
 

@@ -7,7 +7,7 @@ grammar, is what its people have in common: each campaign's rule keeps each slot
 draws the others anew. All three arms run the same campaigns, from the same seeds, in the same order: *none* recalls
 nothing, *text* recalls lessons of earlier campaigns (what led, which changes failed, what inquiries brought), *tools*
 also has recurring inquiries become tools and calls these. In all of them the grammar's advocate asks the laboratory
-before it designs and revises; see `flows.inquire`.
+before it designs and revises; see `lakatos.flows.stages.inquire`.
 
 At the end of every cycle the leader's choice proportions are compared with those of the hidden rule on all trials
 of the space; within 0.05 root mean square it counts as recovered (other limits are in the table, too). A campaign
@@ -39,21 +39,21 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from flows.config import CampaignConfig, parse_study  # noqa: E402
-from flows.memory_record import InquiryMade, ToolTried  # noqa: E402
-from flows.record import CycleClosed  # noqa: E402
-from flows.remember import shared_library  # noqa: E402
-from flows.run import read_state, theory_of  # noqa: E402
-from flows.start import run_study  # noqa: E402
-from language_models.tool_record import ToolCalled  # noqa: E402
-from memory.item import PlanUsed  # noqa: E402
-from memory.tools import TOOLS  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.grammar import Composition, Grammar  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.theory import TheoryProgram, read_program  # noqa: E402
-from traces.journal import INTENT  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.flows.run.memory_records import InquiryMade, ToolTried  # noqa: E402
+from lakatos.flows.run.records import CycleClosed  # noqa: E402
+from lakatos.flows.run.remember import shared_library  # noqa: E402
+from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.language_models.tool_record import ToolCalled  # noqa: E402
+from lakatos.memory.item import PlanUsed  # noqa: E402
+from lakatos.memory.tools import TOOLS  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.traces.journal import INTENT  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "memory" / "loop.json"
 DOMAINS_USED = ("multiattribute", "risky", "intertemporal", "offers")
@@ -89,7 +89,10 @@ def hidden_rule(domain: str, number: int, common: float) -> Composition:
     rng = np.random.default_rng([DOMAINS_USED.index(domain), number, 61])
     other, keep = drawn(grammar, rng), {slot.name: rng.random() < common for slot in grammar.slots}
     return Composition(
-        {slot.name: (core if keep[slot.name] else other).slots.get(slot.name, ()) for slot in grammar.slots}
+        {
+            slot.name: (core if keep[slot.name] else other).slots.get(slot.name, ())
+            for slot in grammar.slots
+        }
     )
 
 
@@ -120,7 +123,13 @@ def study(domain: str, number: int, arm: str, common: float) -> CampaignConfig:
                 "rivals": 3,
                 "induction": False,
             },
-            "design": {"trials": 16, "participants": 40, "candidates": 100, "power": 0.6, "refused": "cover"},
+            "design": {
+                "trials": 16,
+                "participants": 40,
+                "candidates": 100,
+                "power": 0.6,
+                "refused": "cover",
+            },
             "participants": {"source": "simulated", "program": hidden},
             "stop": {"cycles": CYCLES, "least_cycles": CYCLES, "patience": CYCLES},
             "memory": {**ARMS[arm], "inquiries": True, "horizon": 32},
@@ -240,7 +249,11 @@ def until(row: dict[str, Any], limit: float = RECOVERED) -> dict[str, float]:
     first = next((place for place, error in enumerate(row["errors"]) if error <= limit), None)
     if first is None:
         n = len(row["errors"])
-        return {"cycles": n + 1, "experiments": row["experiments"][-1] + 1, "processor": row["processor"]}
+        return {
+            "cycles": n + 1,
+            "experiments": row["experiments"][-1] + 1,
+            "processor": row["processor"],
+        }
     return {
         "cycles": first + 1,
         "experiments": row["experiments"][first],
@@ -266,7 +279,9 @@ def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
     halves = {"all": shared, "second half": shared[len(shared) // 2 :]}
     for arm, own in by_arm.items():
         chosen = [own[number] for number in shared]
-        measures = {name: np.array([until(row)[name] for row in chosen]) for name in until(chosen[0])}
+        measures = {
+            name: np.array([until(row)[name] for row in chosen]) for name in until(chosen[0])
+        }
         measures["error at the end"] = np.array([row["errors"][-1] for row in chosen])
         measures["error after the first cycle"] = np.array([row["errors"][0] for row in chosen])
         measures["processor in all"] = np.array([row["processor"] for row in chosen])
@@ -276,8 +291,12 @@ def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
         }
         names = ("tool_uses", "tool_shadowed", "tool_failed", "calls_saved", "inquiries_skipped", "calls_by_text",
                  "seconds_by_text", "seconds_of_tools", "recalled")  # fmt: skip
-        found["arms"][arm] |= {name: round(float(sum(row[name] for row in chosen)), 3) for name in names}
-        found["arms"][arm]["tools"] = {name: row["number"] for row in chosen for name in row["tools_made"]}
+        found["arms"][arm] |= {
+            name: round(float(sum(row[name] for row in chosen)), 3) for name in names
+        }
+        found["arms"][arm]["tools"] = {
+            name: row["number"] for row in chosen for name in row["tools_made"]
+        }
     for arm, other in (("text", "none"), ("tools", "none"), ("tools", "text")):
         for half, numbers in halves.items():
             pairs = [(by_arm[arm][number], by_arm[other][number]) for number in numbers]
@@ -287,11 +306,18 @@ def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
             }
             for limit in LIMITS:
                 differences[f"cycles until {limit}"] = np.array(
-                    [until(own, limit)["cycles"] - until(base, limit)["cycles"] for own, base in pairs]
+                    [
+                        until(own, limit)["cycles"] - until(base, limit)["cycles"]
+                        for own, base in pairs
+                    ]
                 )
             for name, place in (("error at the end", -1), ("error after the first cycle", 0)):
-                differences[name] = np.array([own["errors"][place] - base["errors"][place] for own, base in pairs])
-            differences["processor in all"] = np.array([own["processor"] - base["processor"] for own, base in pairs])
+                differences[name] = np.array(
+                    [own["errors"][place] - base["errors"][place] for own, base in pairs]
+                )
+            differences["processor in all"] = np.array(
+                [own["processor"] - base["processor"] for own, base in pairs]
+            )
             key = f"{arm} less {other}, {half}"
             found["paired"][key] = {name: interval(values) for name, values in differences.items()}
     return found
@@ -303,14 +329,22 @@ def main() -> None:
     arguments.add_argument("--common", type=float, default=0.7)
     arguments.add_argument("--runs", type=Path, default=ROOT / "runs" / "memory-loop")
     arguments.add_argument("--out", type=Path, default=RESULT)
-    arguments.add_argument("--table", action="store_true", help="only write the tables of the cells that are there")
+    arguments.add_argument(
+        "--table", action="store_true", help="only write the tables of the cells that are there"
+    )
     given = arguments.parse_args()
     if given.table:
         summarise(given, json.loads(given.out.read_text())["cells"])
         return
     wanted = [(number, arm) for number in range(given.campaigns) for arm in ARMS]
     rows = complete(
-        given.out, cell, wanted, ("number", "arm"), 1, order=lambda row: (row["number"], row["arm"]), extra=(given,)
+        given.out,
+        cell,
+        wanted,
+        ("number", "arm"),
+        1,
+        order=lambda row: (row["number"], row["arm"]),
+        extra=(given,),
     )
     summarise(given, rows)
 

@@ -28,12 +28,18 @@ import numpy as np  # noqa: E402
 from scipy.special import betainc, betaln  # noqa: E402
 
 from benchmarks.memory.summary import over_seeds, write  # noqa: E402
-from memory.item import PlanUsed  # noqa: E402
-from memory.retirement import Fallback, Standing, after  # noqa: E402
-from traces.digest import digest_of  # noqa: E402
+from lakatos.memory.item import PlanUsed  # noqa: E402
+from lakatos.memory.retirement import Fallback, Standing, after  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
 
 TEXT, N_USES, BREAKS_AT = 0.6, 60, 20
-TOOLS = {"0.78": 0.78, "0.60": 0.60, "0.40": 0.40, "0.18": 0.18, "0.78 until use 20, then 0.18": 0.78}
+TOOLS = {
+    "0.78": 0.78,
+    "0.60": 0.60,
+    "0.40": 0.40,
+    "0.18": 0.18,
+    "0.78 until use 20, then 0.18": 0.78,
+}
 ANY = digest_of("record")
 USES = {
     success: PlanUsed(signature=ANY, study="any", tool="tool", success=success, evidence=(ANY,))
@@ -62,7 +68,11 @@ def e_process(outcomes: np.ndarray, level: float = 10.0) -> int:
     """Mixture over rates below the text's (uniform) against the text's rate."""
     s = np.cumsum(outcomes)
     n = np.arange(1, len(outcomes) + 1)
-    log_mixture = betaln(1 + s, 1 + n - s) + np.log(np.maximum(betainc(1 + s, 1 + n - s, TEXT), 1e-300)) - np.log(TEXT)
+    log_mixture = (
+        betaln(1 + s, 1 + n - s)
+        + np.log(np.maximum(betainc(1 + s, 1 + n - s, TEXT), 1e-300))
+        - np.log(TEXT)
+    )
     log_null = s * np.log(TEXT) + (n - s) * np.log(1 - TEXT)
     over = np.flatnonzero(log_mixture - log_null >= np.log(level))
     return int(over[0]) + 1 if len(over) else len(outcomes) + 1

@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.memory.summary import over_seeds, stream, write  # noqa: E402
-from memory.recurrence import FLOOR, MARGIN, discount_of, expected_uses  # noqa: E402
+from lakatos.memory.recurrence import FLOOR, MARGIN, discount_of, expected_uses  # noqa: E402
 
 CELLS = ((168, 120, 0.8), (168, 300, 0.8), (500, 400, 1.0), (1000, 2000, 1.0))
 BUILDS = (1, 3, 8)
@@ -49,7 +49,8 @@ def values(tasks: np.ndarray, build: float) -> dict[str, tuple[float, int, int]]
         own = discount_of(singles, doubles)
         decides = {
             **{f"threshold {n}": count >= n for n in THRESHOLDS},
-            "published discount": count >= FLOOR and expected_uses(count, seen, n_tasks) >= MARGIN * build,
+            "published discount": count >= FLOOR
+            and expected_uses(count, seen, n_tasks) >= MARGIN * build,
             "ours": count >= FLOOR and expected_uses(count, seen, n_tasks, own) >= MARGIN * build,
             "oracle": count >= FLOOR and left > build,
         }
@@ -70,19 +71,32 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for n_tasks, n_families, exponent in CELLS:
         streams = [
-            stream(np.random.default_rng([seed, n_tasks, n_families]), n_tasks, n_families, exponent)
+            stream(
+                np.random.default_rng([seed, n_tasks, n_families]), n_tasks, n_families, exponent
+            )
             for seed in range(given.seeds)
         ]
         for build in BUILDS:
             runs = [values(tasks, build) for tasks in streams]
             for rule in runs[0]:
                 n_built, n_unused = (sum(run[rule][place] for run in runs) for place in (1, 2))
-                row = {"n_tasks": n_tasks, "n_families": n_families, "exponent": exponent, "build": build, "rule": rule}
-                row |= {"value": over_seeds([run[rule][0] for run in runs]), "built": n_built / len(runs)}
+                row = {
+                    "n_tasks": n_tasks,
+                    "n_families": n_families,
+                    "exponent": exponent,
+                    "build": build,
+                    "rule": rule,
+                }
+                row |= {
+                    "value": over_seeds([run[rule][0] for run in runs]),
+                    "built": n_built / len(runs),
+                }
                 rows.append({**row, "never_used": n_unused / n_built if n_built else None})
     shares, against = [], []
     for start in range(0, len(rows), len(THRESHOLDS) + 3):
-        own = {row["rule"]: row["value"]["mean"] for row in rows[start : start + len(THRESHOLDS) + 3]}
+        own = {
+            row["rule"]: row["value"]["mean"] for row in rows[start : start + len(THRESHOLDS) + 3]
+        }
         best = max(value for rule, value in own.items() if rule.startswith("threshold"))
         cell = {name: rows[start][name] for name in ("n_tasks", "n_families", "build")}
         shares.append({**cell, "ours": own["ours"], "published_discount": own["published discount"], "best_fixed": best,

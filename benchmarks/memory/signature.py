@@ -27,13 +27,36 @@ import re  # noqa: E402
 import numpy as np  # noqa: E402
 
 from benchmarks.memory.summary import over_seeds, write  # noqa: E402
-from memory.plan import SYNONYMS, steps_of_words  # noqa: E402
-from memory.signature import signature  # noqa: E402
+from lakatos.memory.plan import SYNONYMS, steps_of_words  # noqa: E402
+from lakatos.memory.signature import signature  # noqa: E402
 
-READS, WRITES = ("find", "read", "list", "check", "compare"), ("delete", "add", "create", "update", "send")
-THINGS = ("playlist", "song", "order", "invoice", "theory", "design", "person", "message", "file", "score")
-WORDS = {verb: [word for word, meaning in SYNONYMS.items() if meaning == verb] for verb in (*READS, *WRITES)}
-UNKNOWN = {"find": "spot", "delete": "purge", "create": "assemble", "send": "dispatch", "check": "audit"}
+READS, WRITES = (
+    ("find", "read", "list", "check", "compare"),
+    ("delete", "add", "create", "update", "send"),
+)
+THINGS = (
+    "playlist",
+    "song",
+    "order",
+    "invoice",
+    "theory",
+    "design",
+    "person",
+    "message",
+    "file",
+    "score",
+)
+WORDS = {
+    verb: [word for word, meaning in SYNONYMS.items() if meaning == verb]
+    for verb in (*READS, *WRITES)
+}
+UNKNOWN = {
+    "find": "spot",
+    "delete": "purge",
+    "create": "assemble",
+    "send": "dispatch",
+    "check": "audit",
+}
 """Words that mean the same and stand in no table; used in a twentieth of verbs."""
 Clause = tuple[str, str, int]
 """Verb, thing, and number of the value."""
@@ -41,7 +64,10 @@ Clause = tuple[str, str, int]
 
 def draw(rng: np.random.Generator) -> list[Clause]:
     """Some reads, then some writes, now and then a read between writes; values may recur."""
-    reads = [(str(rng.choice(READS)), str(rng.choice(THINGS)), int(value)) for value in range(rng.integers(1, 4))]
+    reads = [
+        (str(rng.choice(READS)), str(rng.choice(THINGS)), int(value))
+        for value in range(rng.integers(1, 4))
+    ]
     writes = []
     for _ in range(rng.integers(1, 4)):
         verb, thing = str(rng.choice(WRITES)), str(rng.choice(THINGS))
@@ -58,7 +84,11 @@ def spoken(clauses: list[Clause], rng: np.random.Generator, *, plain: bool) -> s
         said = verb if plain else str(rng.choice(WORDS[verb]))
         if not plain and verb in UNKNOWN and rng.random() < 0.05:
             said = UNKNOWN[verb]
-        literal = f"'{chr(65 + values[value] % 26)}{values[value]}'" if thing in THINGS[:5] else str(values[value])
+        literal = (
+            f"'{chr(65 + values[value] % 26)}{values[value]}'"
+            if thing in THINGS[:5]
+            else str(values[value])
+        )
         article = "" if plain or rng.random() < 0.5 else "the "
         parts.append(f"{said} {article}{thing} {literal}")
     joint = ", " if plain else str(rng.choice([", ", " and ", "; ", " then ", ".\n"]))
@@ -82,7 +112,11 @@ def missed(clauses: list[Clause], rng: np.random.Generator) -> tuple[str, list[C
             (other(verb, READS if verb in READS else WRITES, rng), thing, value),
             *clauses[place + 1 :],
         ],
-        "thing": [*clauses[:place], (verb, other(thing, THINGS, rng), value), *clauses[place + 1 :]],
+        "thing": [
+            *clauses[:place],
+            (verb, other(thing, THINGS, rng), value),
+            *clauses[place + 1 :],
+        ],
         "fewer": clauses[:-1],
         "more": [*clauses, (str(rng.choice(WRITES)), str(rng.choice(THINGS)), 30)],
     }
@@ -134,7 +168,10 @@ def pairs(seed: int, n: int) -> dict[str, dict[str, float]]:
                 false[kind] = false.get(kind, 0) + 1
     found = {}
     for way, (true, wrong) in merged.items():
-        found[way] = {"recall": true / n, "precision": true / (true + wrong) if true + wrong else 1.0}
+        found[way] = {
+            "recall": true / n,
+            "precision": true / (true + wrong) if true + wrong else 1.0,
+        }
     return {**found, "false merges": {kind: float(number) for kind, number in false.items()}}
 
 
@@ -147,16 +184,29 @@ def main() -> None:
     begun = time.monotonic()
     runs = [pairs(seed, given.pairs) for seed in range(given.seeds)]
     rows: list[dict[str, Any]] = [
-        {"way": way, **{name: over_seeds([run[way][name] for run in runs]) for name in ("precision", "recall")}}
+        {
+            "way": way,
+            **{
+                name: over_seeds([run[way][name] for run in runs])
+                for name in ("precision", "recall")
+            },
+        }
         for way in WAYS
     ]
     false: dict[str, float] = {}
     for run in runs:
         for kind, number in run["false merges"].items():
             false[kind] = false.get(kind, 0) + number
-    write("signature", time.monotonic() - begun, {"rows": rows, "false_merges_of_ours": false}, given.out)
+    write(
+        "signature",
+        time.monotonic() - begun,
+        {"rows": rows, "false_merges_of_ours": false},
+        given.out,
+    )
     for row in rows:
-        print(row["way"], row["precision"]["mean"], row["recall"]["mean"], row["precision"]["worst"])
+        print(
+            row["way"], row["precision"]["mean"], row["recall"]["mean"], row["precision"]["worst"]
+        )
     print(false)
 
 

@@ -39,4 +39,6 @@ def write(name: str, seconds: float, result: Mapping[str, Any], out: Path | None
     """Write the result file of a benchmark."""
     path = out or RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({**provenance(), "seconds": round(seconds, 1), **result}, indent=1) + "\n")
+    path.write_text(
+        json.dumps({**provenance(), "seconds": round(seconds, 1), **result}, indent=1) + "\n"
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from memory.plan import Called, Plan, make_plan
-from memory.verb import Verb
-from theories.bench import Arguments, DesignName, ExperimentName, Result, TheoryName
-from theories.errors import BenchError
-from traces.digest import digest_of
+from lakatos.memory.plan import Called, Plan, make_plan
+from lakatos.memory.verb import Verb
+from lakatos.theories.bench import Arguments, DesignName, ExperimentName, Result, TheoryName
+from lakatos.theories.errors import BenchError
+from lakatos.traces.digest import digest_of
 
 READS = frozenset({"reads", "computes"})
 
@@ -81,7 +81,11 @@ class Done(Result):
 def rank(world, given):
     if given.experiment == "closed":
         raise BenchError("the experiment is closed.")
-    lines = sorted((Place(theory=name, score=len(name) + len(world)) for name in given.theories), key=str, reverse=True)
+    lines = sorted(
+        (Place(theory=name, score=len(name) + len(world)) for name in given.theories),
+        key=str,
+        reverse=True,
+    )
     return Ranked(lines=tuple(lines))
 
 

@@ -24,15 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.answers import answers_in  # noqa: E402
-from flows.audit import audit  # noqa: E402
-from flows.config import CampaignConfig, parse_study  # noqa: E402
-from flows.errors import FlowError  # noqa: E402
-from flows.run import read_state  # noqa: E402
-from flows.start import resume_run, run_study  # noqa: E402
-from language_models.rehearsal.app import RehearsalSettings  # noqa: E402
-from language_models.rehearsal.fault import Misbehaviour  # noqa: E402
-from language_models.rehearsal.serve import Served, running  # noqa: E402
+from lakatos.flows.audit.audit import audit  # noqa: E402
+from lakatos.flows.errors import FlowError  # noqa: E402
+from lakatos.flows.roles.answers import answers_in  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
+from lakatos.flows.start import resume_run, run_study  # noqa: E402
+from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
+from lakatos.language_models.rehearsal.fault import Misbehaviour  # noqa: E402
+from lakatos.language_models.rehearsal.serve import Served, running  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "campaign.json"
 ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
@@ -57,7 +57,9 @@ MISBEHAVING = {
 """Rates of faults of the second rehearsal; the first has none."""
 
 
-def study(base_url: str, model: str, seed: int, cycles: int, changes: dict[str, Any]) -> CampaignConfig:
+def study(
+    base_url: str, model: str, seed: int, cycles: int, changes: dict[str, Any]
+) -> CampaignConfig:
     """A small campaign with simulated people, the model in every role."""
     value: dict[str, Any] = {
         "name": "roles",
@@ -65,12 +67,28 @@ def study(base_url: str, model: str, seed: int, cycles: int, changes: dict[str, 
         "domain": "multiattribute",
         "seed": seed,
         "space": {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]},
-        "theories": {"seeds": ["take_the_best", "tallying"], "candidates": 12, "draws": 128, "rivals": 3},
-        "design": {"trials": 16, "participants": 30, "candidates": 100, "power": 0.6, "refused": "cover"},
+        "theories": {
+            "seeds": ["take_the_best", "tallying"],
+            "candidates": 12,
+            "draws": 128,
+            "rivals": 3,
+        },
+        "design": {
+            "trials": 16,
+            "participants": 30,
+            "candidates": 100,
+            "power": 0.6,
+            "refused": "cover",
+        },
         "participants": {"source": "simulated", "theory": "weighted_additive"},
         "stop": {"cycles": cycles, "least_cycles": cycles},
         "models": {"writer": {"base_url": base_url, "model": model, **changes}},
-        "roles": {**dict.fromkeys(ROLES, "writer"), "tools": CALLED, "max_tokens": 1024, "temperature": 1.0},
+        "roles": {
+            **dict.fromkeys(ROLES, "writer"),
+            "tools": CALLED,
+            "max_tokens": 1024,
+            "temperature": 1.0,
+        },
         "budget": {"requests": 2000},
     }
     return parse_study(value, "this benchmark")
@@ -119,15 +137,23 @@ def campaign(config: CampaignConfig, folder: Path, *, patience: int) -> dict[str
 
 def main() -> None:
     """Parse arguments, run, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rehearsal", action="store_true", help="start servers that write nonsense, in this process")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rehearsal",
+        action="store_true",
+        help="start servers that write nonsense, in this process",
+    )
     parser.add_argument("--base-url", default="")
     parser.add_argument("--model", default="")
     parser.add_argument("--key-variable", default="")
     parser.add_argument("--name", default="", help="of the server, in the results")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--cycles", type=int, default=3)
-    parser.add_argument("--patience", type=int, default=20, help="passes, when the server is gone for a while")
+    parser.add_argument(
+        "--patience", type=int, default=20, help="passes, when the server is gone for a while"
+    )
     parser.add_argument("--folder", type=Path, help="of the runs; a temporary one by default")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
@@ -135,10 +161,16 @@ def main() -> None:
     if given.rehearsal:
         for name, rates in (("rehearsal", {}), ("rehearsal, misbehaving", MISBEHAVING)):
             misbehaviour = Misbehaviour(rates=rates, retry_after_s=0)
-            servers.append((name, running(RehearsalSettings(context_tokens=32768, misbehaviour=misbehaviour))))
+            servers.append(
+                (name, running(RehearsalSettings(context_tokens=32768, misbehaviour=misbehaviour)))
+            )
     if given.base_url:
-        servers.append((given.name or given.base_url, nullcontext(Served(given.base_url, given.model))))
-    done: list[dict[str, Any]] = json.loads(given.out.read_text())["cells"] if given.out.exists() else []
+        servers.append(
+            (given.name or given.base_url, nullcontext(Served(given.base_url, given.model)))
+        )
+    done: list[dict[str, Any]] = (
+        json.loads(given.out.read_text())["cells"] if given.out.exists() else []
+    )
     home = given.folder or Path(tempfile.mkdtemp(prefix="campaign-"))
     for name, server in servers:
         with server as served:
@@ -147,9 +179,15 @@ def main() -> None:
                 config = study(served.base_url, served.model, seed, given.cycles, changes)
                 folder = home / f"{name.replace(' ', '-').replace('/', '-')}-{seed}"
                 commit = provenance()["commit"]
-                cell = {"server": name, "commit": commit, **campaign(config, folder, patience=given.patience)}
+                cell = {
+                    "server": name,
+                    "commit": commit,
+                    **campaign(config, folder, patience=given.patience),
+                }
                 print(json.dumps(cell, indent=1), flush=True)
-                done = [item for item in done if (item["server"], item["seed"]) != (name, seed)] + [cell]
+                done = [item for item in done if (item["server"], item["seed"]) != (name, seed)] + [
+                    cell
+                ]
                 given.out.parent.mkdir(parents=True, exist_ok=True)
                 given.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
     if given.folder is None:

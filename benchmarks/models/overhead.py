@@ -28,27 +28,35 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from language_models.call import Caller  # noqa: E402
-from language_models.client import Message, Request, Sampling  # noqa: E402
-from language_models.clients.openai import OpenAIModel, body_of_request  # noqa: E402
-from language_models.ledger import Budget, Ledger  # noqa: E402
-from language_models.record import RECORDS  # noqa: E402
-from language_models.rehearsal.app import RehearsalSettings  # noqa: E402
-from language_models.rehearsal.serve import running_process  # noqa: E402
-from language_models.settings import ModelSettings, Price  # noqa: E402
-from traces.step import Trace  # noqa: E402
+from lakatos.language_models.call import Caller  # noqa: E402
+from lakatos.language_models.client import Message, Request, Sampling  # noqa: E402
+from lakatos.language_models.clients.openai import OpenAIModel, body_of_request  # noqa: E402
+from lakatos.language_models.ledger import Budget, Ledger  # noqa: E402
+from lakatos.language_models.record import RECORDS  # noqa: E402
+from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
+from lakatos.language_models.rehearsal.serve import running_process  # noqa: E402
+from lakatos.language_models.settings import ModelSettings, Price  # noqa: E402
+from lakatos.traces.step import Trace  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "overhead.json"
-PROMPT = "People chose between a sure gain and a risky one; say which theory predicts their choices. " * 20
+PROMPT = (
+    "People chose between a sure gain and a risky one; say which theory predicts their choices. "
+    * 20
+)
 ARMS = ("openai", "client", "recorded", "again")
 
 
 def question(number: int) -> Request:
-    said = (Message(role="system", content=PROMPT), Message(role="user", content=f"Question {number}."))
+    said = (
+        Message(role="system", content=PROMPT),
+        Message(role="user", content=f"Question {number}."),
+    )
     return Request(messages=said, sampling=Sampling(max_tokens=64), seed=number + 1)
 
 
-async def timed(call: Callable[[int], Awaitable[object]], n_calls: int, in_flight: int) -> dict[str, float]:
+async def timed(
+    call: Callable[[int], Awaitable[object]], n_calls: int, in_flight: int
+) -> dict[str, float]:
     """Milliseconds of wall clock and of processor per call; the first calls, which open connections, are not timed."""
     places = asyncio.Semaphore(in_flight)
 
@@ -65,20 +73,30 @@ async def timed(call: Callable[[int], Awaitable[object]], n_calls: int, in_fligh
     }
 
 
-async def turn(settings: ModelSettings, folder: Path, n_calls: int, in_flight: int) -> dict[str, dict[str, float]]:
+async def turn(
+    settings: ModelSettings, folder: Path, n_calls: int, in_flight: int
+) -> dict[str, dict[str, float]]:
     found = {}
     ours, bare = OpenAIModel(settings), OpenAIModel(settings)
     client = bare.connection()
     found["openai"] = await timed(
-        lambda number: client.chat.completions.create(**body_of_request(settings, question(number))), n_calls, in_flight
+        lambda number: client.chat.completions.create(
+            **body_of_request(settings, question(number))
+        ),
+        n_calls,
+        in_flight,
     )
-    found["client"] = await timed(lambda number: ours.complete(question(number)), n_calls, in_flight)
+    found["client"] = await timed(
+        lambda number: ours.complete(question(number)), n_calls, in_flight
+    )
     price = Price(input=1.0, output=4.0)
     with Trace.create(folder, seed=1, types=RECORDS) as trace:
         ledger = Ledger(Budget(requests=10**6, tokens=10**12, money=10**6))
         caller = Caller(ours, trace, ledger, price=price, most_in_flight=in_flight)
         for arm in ("recorded", "again"):
-            found[arm] = await timed(lambda number: caller.ask(question(number), role="advocate"), n_calls, in_flight)
+            found[arm] = await timed(
+                lambda number: caller.ask(question(number), role="advocate"), n_calls, in_flight
+            )
         assert ledger.total == Ledger.of(ledger.budget, trace.journal.events()).total
     await ours.close()
     await bare.close()
@@ -117,17 +135,24 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=640)
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--server-s", type=float, default=0.5, help="time that the server takes for an answer")
+    parser.add_argument(
+        "--server-s", type=float, default=0.5, help="time that the server takes for an answer"
+    )
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
     turns: list[dict[str, dict[str, float]]] = []
     with running_process(RehearsalSettings(overhead_s=given.server_s)) as server:
         settings = ModelSettings(
-            name="rehearsal", base_url=server.base_url, model=server.model, most_in_flight=given.in_flight
+            name="rehearsal",
+            base_url=server.base_url,
+            model=server.model,
+            most_in_flight=given.in_flight,
         )
         for number in range(given.turns):
             with tempfile.TemporaryDirectory() as folder:
-                turns.append(asyncio.run(turn(settings, Path(folder) / "run", given.calls, given.in_flight)))
+                turns.append(
+                    asyncio.run(turn(settings, Path(folder) / "run", given.calls, given.in_flight))
+                )
             print(number, turns[-1], flush=True)
             write(given, turns)
 

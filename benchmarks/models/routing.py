@@ -28,14 +28,14 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.cells import complete  # noqa: E402
-from flows.config import CampaignConfig, parse_study  # noqa: E402
-from flows.outcomes import outcomes_of  # noqa: E402
-from flows.run import read_state  # noqa: E402
-from flows.start import run_study  # noqa: E402
-from language_models.rehearsal.app import RehearsalSettings  # noqa: E402
-from language_models.rehearsal.serve import running  # noqa: E402
-from theories.roles.lens import LENSES  # noqa: E402
-from theories.roles.record import ModelsChosen  # noqa: E402
+from lakatos.flows.roles.outcomes import outcomes_of  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
+from lakatos.language_models.rehearsal.serve import running  # noqa: E402
+from lakatos.theories.roles.lens import LENSES  # noqa: E402
+from lakatos.theories.roles.record import ModelsChosen  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "routing.json"
 ARMS = ("good and nonsense", "good and as good but dear", "two equals")
@@ -63,11 +63,19 @@ def good(body: Mapping[str, Any], rng: np.random.Generator) -> str:
     if "You are the arbiter" in text:
         (mark,) = re.findall(r"from case file (#[0-9a-f]+)", text)
         (behind,) = re.findall(r"behind_nats_per_choice: (\S+)", text)
-        loser, leader = (re.findall(rf"^{name}: (.*)$", text, re.MULTILINE)[0] for name in ("loser", "leader"))
+        loser, leader = (
+            re.findall(rf"^{name}: (.*)$", text, re.MULTILINE)[0] for name in ("loser", "leader")
+        )
         claim = {"quantity": "score", "of": loser, "against": leader, "experiment": "", "trial": 0, "option": "",
                  "direction": "below", "value": behind, "unit": "nats per choice"}  # fmt: skip
         said = [{"text": "The theory is behind.", "cites": [mark], "claims": [claim]}]
-        return json.dumps({"statements": said, "hypothesis": "People look at odd sums.", "change": "Look at sums."})
+        return json.dumps(
+            {
+                "statements": said,
+                "hypothesis": "People look at odd sums.",
+                "change": "Look at sums.",
+            }
+        )
     rung = max(map(int, re.findall(r"source of the leader: Odd totals (\d+)", text)), default=0)
     ahead = [place for place, name in enumerate(USED_LENSES, 1) if LENSES[name].task in text]
     rung += ahead[0] if ahead else int(rng.integers(1, len(USED_LENSES) + 1))
@@ -76,7 +84,9 @@ def good(body: Mapping[str, Any], rng: np.random.Generator) -> str:
     return json.dumps({"change": f"lean {lean:.2f}", "source": source, "predictions": []})
 
 
-def study(servers: Mapping[str, Any], prices: Mapping[str, float], seed: int, cycles: int) -> CampaignConfig:
+def study(
+    servers: Mapping[str, Any], prices: Mapping[str, float], seed: int, cycles: int
+) -> CampaignConfig:
     """The campaign."""
     models = {
         name: {"base_url": served.base_url, "model": served.model, "price": {"input": prices[name]}}
@@ -96,11 +106,22 @@ def study(servers: Mapping[str, Any], prices: Mapping[str, float], seed: int, cy
             "draws": 64,
             "rivals": 3,
         },
-        "design": {"trials": 16, "participants": 30, "candidates": 60, "power": 0.6, "refused": "cover"},
+        "design": {
+            "trials": 16,
+            "participants": 30,
+            "candidates": 60,
+            "power": 0.6,
+            "refused": "cover",
+        },
         "participants": {"source": "simulated", "program": HIDDEN},
         "stop": {"cycles": cycles, "least_cycles": cycles, "patience": cycles},
         "models": models,
-        "roles": {"arbiter": list(models), "reviser": list(models), "lenses": list(USED_LENSES), "max_tokens": 1500},
+        "roles": {
+            "arbiter": list(models),
+            "reviser": list(models),
+            "lenses": list(USED_LENSES),
+            "max_tokens": 1500,
+        },
     }
     return parse_study(value, "this benchmark")
 
@@ -129,7 +150,9 @@ def cell(arm: str, seed: int, cycles: int) -> dict[str, Any]:
         "arm": arm,
         "seed": seed,
         "cycles": cycles,
-        "asked": {name: [asked[cycle, name] for cycle in range(1, n_cycles + 1)] for name in servers},
+        "asked": {
+            name: [asked[cycle, name] for cycle in range(1, n_cycles + 1)] for name in servers
+        },
         "outcomes": {" ".join(key): n for key, n in sorted(known.items())},
     }
 
@@ -141,20 +164,31 @@ def shares(cells: list[dict[str, Any]]) -> dict[str, Any]:
         own = [item for item in cells if item["arm"] == arm]
         if not own:
             continue
-        first, second = (np.array([item["asked"][name] for item in own], dtype=float) for name in ("first", "second"))
+        first, second = (
+            np.array([item["asked"][name] for item in own], dtype=float)
+            for name in ("first", "second")
+        )
         each = first / (first + second)
-        error = each.std(axis=0, ddof=1) / np.sqrt(len(own)) if len(own) > 1 else np.full(each.shape[1], np.nan)
+        error = (
+            each.std(axis=0, ddof=1) / np.sqrt(len(own))
+            if len(own) > 1
+            else np.full(each.shape[1], np.nan)
+        )
         found[arm] = {
             "campaigns": len(own),
             "share_of_first_by_cycle": each.mean(axis=0).round(3).tolist(),
-            "standard_error": [None if np.isnan(value) else round(float(value), 3) for value in error],
+            "standard_error": [
+                None if np.isnan(value) else round(float(value), 3) for value in error
+            ],
         }
     return found
 
 
 def main() -> None:
     """Compute what is missing, then the summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--cycles", type=int, default=6)
     parser.add_argument("--workers", type=int, default=1)

@@ -28,14 +28,14 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.propose import Case, case_of  # noqa: E402
-from flows.run import open_run  # noqa: E402
-from language_models.pins import active  # noqa: E402
-from theories.roles.answer import Statement, TypedClaim  # noqa: E402
-from theories.roles.exhibit import Exhibit, records_of  # noqa: E402
-from theories.roles.rule import pins_of  # noqa: E402
-from theories.roles.statement import checked, contradictions  # noqa: E402
-from theories.roles.typed_claim import PEOPLE  # noqa: E402
+from lakatos.flows.run.run import open_run  # noqa: E402
+from lakatos.flows.stages.propose import Case, case_of  # noqa: E402
+from lakatos.language_models.pins import active  # noqa: E402
+from lakatos.theories.roles.answer import Statement, TypedClaim  # noqa: E402
+from lakatos.theories.roles.exhibit import Exhibit, records_of  # noqa: E402
+from lakatos.theories.roles.rule import pins_of  # noqa: E402
+from lakatos.theories.roles.statement import checked, contradictions  # noqa: E402
+from lakatos.theories.roles.typed_claim import PEOPLE  # noqa: E402
 
 GOLDEN = ROOT / "tests" / "golden" / "format-1.tar.gz"
 RULES = active(pins_of(), "arbiter", 1)
@@ -87,7 +87,9 @@ def world() -> World:
         known = list(_of_case(run.state.diagnoses[-1].record, names, marks["case file"]))
         for experiment in run.state.collected:
             trials = run.trials(experiment)
-            scores = {name: run.state.scores[theory, experiment].record for theory, name in names.items()}
+            scores = {
+                name: run.state.scores[theory, experiment].record for theory, name in names.items()
+            }
             cited = {name: marks[f"experiment {experiment}: {name}"] for name in scores}
             cited[PEOPLE] = marks[f"answers in experiment {experiment}"]
             known += _of_experiment(experiment, trials, scores, cited, _rows(case, experiment))
@@ -95,7 +97,9 @@ def world() -> World:
 
 
 def _rows(case: Case, experiment: str) -> list[int]:
-    (answers,) = [item for item in case.evidence if item.title == f"answers in experiment {experiment}"]
+    (answers,) = [
+        item for item in case.evidence if item.title == f"answers in experiment {experiment}"
+    ]
     return [row["trial"] - 1 for row in answers.value]
 
 
@@ -110,7 +114,9 @@ def _of_case(record: Any, names: dict[Any, str], mark: str) -> Iterator[Known]:
         pair = {"against": against}
         score = _claim("score", of, "nats per choice", direction=direction, **pair)
         yield _known(score, (mark,), record.difference)
-        yield _known(_claim("standard_error", of, "nats per choice", **pair), (mark,), record.standard_error)
+        yield _known(
+            _claim("standard_error", of, "nats per choice", **pair), (mark,), record.standard_error
+        )
 
 
 def _of_experiment(
@@ -126,11 +132,18 @@ def _of_experiment(
         yield _known(_claim("squared_error", name, "none", **place), (cited[name],), score.error)
     for row in rows:
         place = {"experiment": experiment, "trial": row + 1}
-        yield Known(_claim("answers", PEOPLE, "count", **place), (cited[PEOPLE],), float(counts[row]), 0)
+        yield Known(
+            _claim("answers", PEOPLE, "count", **place), (cited[PEOPLE],), float(counts[row]), 0
+        )
         for name, values in shares.items():
             second = {**place, "option": "second"}
             yield _known(_claim("share", name, "share", **second), (cited[name],), values[row])
-            yield _known(_claim("share", name, "percent", **second), (cited[name],), 100 * values[row], of_shown=100)
+            yield _known(
+                _claim("share", name, "percent", **second),
+                (cited[name],),
+                100 * values[row],
+                of_shown=100,
+            )
             for other in sorted(set(shares) - {name}):
                 gap = _shown(values[row]) - _shown(shares[other][row])
                 pair = {**second, "against": other, "direction": "above"}
@@ -149,9 +162,16 @@ def _decimals(value: float) -> int:
     return 3 if value == 0 else max(0, 2 - int(np.floor(np.log10(abs(value)))))
 
 
-def _known(claim: dict[str, Any], cites: tuple[str, ...], value: float, of_shown: float = 1.0) -> Known:
+def _known(
+    claim: dict[str, Any], cites: tuple[str, ...], value: float, of_shown: float = 1.0
+) -> Known:
     shown = _shown(value / of_shown)
-    return Known(claim, cites, shown * of_shown, max(0, _decimals(value / of_shown) - (2 if of_shown > 1 else 0)))
+    return Known(
+        claim,
+        cites,
+        shown * of_shown,
+        max(0, _decimals(value / of_shown) - (2 if of_shown > 1 else 0)),
+    )
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
@@ -190,13 +210,16 @@ def _with_number_of(known: Known, other: Known) -> Statement | None:
     return _statement(known, {"value": value})
 
 
-def _another(world: World, rng: np.random.Generator, quantity: str, same: set[str], other: str) -> Statement | None:
+def _another(
+    world: World, rng: np.random.Generator, quantity: str, same: set[str], other: str
+) -> Statement | None:
     """A number that is right for another ``other``, all of ``same`` being equal."""
     known = _drawn([item for item in world.of(quantity) if item.claim["direction"] == "is"], rng)
     others = [
         item
         for item in world.of(quantity)
-        if item.claim[other] != known.claim[other] and all(item.claim[name] == known.claim[name] for name in same)
+        if item.claim[other] != known.claim[other]
+        and all(item.claim[name] == known.claim[name] for name in same)
     ]
     return _with_number_of(known, _drawn(others, rng)) if others else None
 
@@ -216,7 +239,10 @@ def wrong_direction(world: World, rng: np.random.Generator) -> Statement | None:
 
 def wrong_sign(world: World, rng: np.random.Generator) -> Statement | None:
     """A minus too many, or one too few."""
-    known = _drawn([item for item in world.of("score", "share", "squared_error") if not item.claim["against"]], rng)
+    known = _drawn(
+        [item for item in world.of("score", "share", "squared_error") if not item.claim["against"]],
+        rng,
+    )
     if known.exact == 0:
         return None
     return stated(known, rng, value=f"{-known.exact:.{known.decimals}f}")
@@ -224,7 +250,9 @@ def wrong_sign(world: World, rng: np.random.Generator) -> Statement | None:
 
 def another_trial(world: World, rng: np.random.Generator) -> Statement | None:
     """The share of another trial."""
-    return _another(world, rng, "share", {"of", "against", "experiment", "unit", "direction"}, "trial")
+    return _another(
+        world, rng, "share", {"of", "against", "experiment", "unit", "direction"}, "trial"
+    )
 
 
 def another_experiment(world: World, rng: np.random.Generator) -> Statement | None:
@@ -241,7 +269,9 @@ def another_experiment(world: World, rng: np.random.Generator) -> Statement | No
 
 def another_theory(world: World, rng: np.random.Generator) -> Statement | None:
     """What the other theory predicts, or people chose."""
-    return _another(world, rng, "share", {"trial", "against", "experiment", "unit", "direction"}, "of")
+    return _another(
+        world, rng, "share", {"trial", "against", "experiment", "unit", "direction"}, "of"
+    )
 
 
 def wrong_unit(world: World, rng: np.random.Generator) -> Statement | None:
@@ -253,17 +283,25 @@ def wrong_unit(world: World, rng: np.random.Generator) -> Statement | None:
 
 def beyond_the_last_digit(world: World, rng: np.random.Generator) -> Statement | None:
     """One more digit than anybody was shown, or the last one off by one."""
-    known = _drawn([item for item in world.of("share", "score", "squared_error") if item.exact > 0], rng)
+    known = _drawn(
+        [item for item in world.of("share", "score", "squared_error") if item.exact > 0], rng
+    )
     if rng.random() < 0.5:
-        return stated(known, rng, value=f"{known.exact:.{known.decimals}f}" + ("" if known.decimals else ".") + "37")
+        return stated(
+            known,
+            rng,
+            value=f"{known.exact:.{known.decimals}f}" + ("" if known.decimals else ".") + "37",
+        )
     return stated(known, rng, value=f"{known.exact + 10.0**-known.decimals:.{known.decimals}f}")
 
 
 def wrong_quantity(world: World, rng: np.random.Generator) -> Statement | None:
     """A right number of something else: an error as a score, a number of answers as a trial's share."""
-    quantity, other = (("squared_error", "score"), ("score", "squared_error"), ("share", "answers"))[
-        int(rng.integers(3))
-    ]
+    quantity, other = (
+        ("squared_error", "score"),
+        ("score", "squared_error"),
+        ("share", "answers"),
+    )[int(rng.integers(3))]
     known = _drawn([item for item in world.of(quantity) if item.claim["direction"] == "is"], rng)
     units = {"score": "nats per choice", "squared_error": "none", "answers": "count"}
     return stated(known, rng, quantity=other, unit=units[other])
@@ -272,7 +310,13 @@ def wrong_quantity(world: World, rng: np.random.Generator) -> Statement | None:
 def words_for_digits(world: World, rng: np.random.Generator) -> Statement | None:
     """A number in words, which nothing computes."""
     known = _drawn(world.of("share", "score"), rng)
-    words = ("forty percent", "half of all answers", "two thirds", "twice as much", "a tenth of a nat")
+    words = (
+        "forty percent",
+        "half of all answers",
+        "two thirds",
+        "twice as much",
+        "a tenth of a nat",
+    )
     text = f"{known.claim['of']} has {words[int(rng.integers(len(words)))]} more than anybody."
     return Statement(text=text, cites=known.cites)
 
@@ -285,7 +329,11 @@ def invented_citation(world: World, rng: np.random.Generator) -> Statement | Non
 def uncited_record(world: World, rng: np.random.Generator) -> Statement | None:
     """A right number, resting on a record that does not hold it."""
     known = _drawn(list(world.known), rng)
-    others = [f"#{item.reference[:12]}" for item in world.shown if f"#{item.reference[:12]}" not in known.cites]
+    others = [
+        f"#{item.reference[:12]}"
+        for item in world.shown
+        if f"#{item.reference[:12]}" not in known.cites
+    ]
     return stated(known, rng, cites=(others[int(rng.integers(len(others)))],))
 
 
@@ -298,19 +346,25 @@ FALSE: dict[str, Wrong] = {
 }  # fmt: skip
 
 
-def true_statements(world: World, rng: np.random.Generator, n: int) -> Iterator[tuple[str, Statement]]:
+def true_statements(
+    world: World, rng: np.random.Generator, n: int
+) -> Iterator[tuple[str, Statement]]:
     """True statements, as many of each kind of number as there can be."""
     kinds: dict[str, list[Known]] = {}
     for item in world.known:
         what = f"{item.claim['quantity']} in {item.claim['unit']}"
-        kinds.setdefault(f"{what}{', a difference' if item.claim['against'] else ''}", []).append(item)
+        kinds.setdefault(f"{what}{', a difference' if item.claim['against'] else ''}", []).append(
+            item
+        )
     names = sorted(kinds)
     for number in range(n):
         kind = names[number % len(names)]
         yield kind, stated(_drawn(kinds[kind], rng), rng)
 
 
-def false_statements(world: World, rng: np.random.Generator, each: int) -> Iterator[tuple[str, Statement]]:
+def false_statements(
+    world: World, rng: np.random.Generator, each: int
+) -> Iterator[tuple[str, Statement]]:
     """``each`` false statements of every kind."""
     for kind, make in FALSE.items():
         n_made = 0
@@ -329,7 +383,9 @@ def judged(world: World, statement: Statement) -> tuple[bool, bool, tuple[str, .
 
 def main() -> None:
     """Make statements, judge them, and write down what came of it."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seed", type=int, default=7)
     default = ROOT / "benchmarks" / "results" / "models" / "statements.json"
     options.add_argument("--out", type=Path, default=default)
@@ -355,12 +411,19 @@ def main() -> None:
             "n": total,
             "supported": sum(supported.values()),
             "by_digits": sum(digits.values()),
-            "kinds": {kind: {"n": n[kind], "supported": supported[kind], "by_digits": digits[kind]} for kind in n},
+            "kinds": {
+                kind: {"n": n[kind], "supported": supported[kind], "by_digits": digits[kind]}
+                for kind in n
+            },
             "misjudged": examples[:10],
         }
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
-    sys.exit(bool(result["false"]["supported"] or result["true"]["supported"] < 0.98 * result["true"]["n"]))
+    sys.exit(
+        bool(
+            result["false"]["supported"] or result["true"]["supported"] < 0.98 * result["true"]["n"]
+        )
+    )
 
 
 if __name__ == "__main__":

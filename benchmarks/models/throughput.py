@@ -31,16 +31,22 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from language_models.rehearsal.serve import free_port  # noqa: E402
-from language_models.serving.environment import find_environment, install  # noqa: E402
-from language_models.serving.launch import prepare, settings_of  # noqa: E402
-from language_models.serving.load import Timed, http_client, quantiles_s, time_call, time_calls  # noqa: E402
-from language_models.serving.metrics import read_metrics  # noqa: E402
-from language_models.serving.profile import load_profile  # noqa: E402
-from language_models.serving.server import served  # noqa: E402
-from language_models.serving.shape import REPRESENTATIVE  # noqa: E402
-from language_models.serving.tiny import write_tiny_profile  # noqa: E402
-from language_models.settings import ModelSettings  # noqa: E402
+from lakatos.language_models.rehearsal.serve import free_port  # noqa: E402
+from lakatos.language_models.serving.environment import find_environment, install  # noqa: E402
+from lakatos.language_models.serving.launch import prepare, settings_of  # noqa: E402
+from lakatos.language_models.serving.load import (  # noqa: E402
+    Timed,
+    http_client,
+    quantiles_s,
+    time_call,
+    time_calls,
+)
+from lakatos.language_models.serving.metrics import read_metrics  # noqa: E402
+from lakatos.language_models.serving.profile import load_profile  # noqa: E402
+from lakatos.language_models.serving.server import served  # noqa: E402
+from lakatos.language_models.serving.shape import REPRESENTATIVE  # noqa: E402
+from lakatos.language_models.serving.tiny import write_tiny_profile  # noqa: E402
+from lakatos.language_models.settings import ModelSettings  # noqa: E402
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
 LOOK_EVERY_S = 0.05
@@ -66,7 +72,13 @@ async def level(settings: ModelSettings, n_in_flight: int, seconds: float) -> di
             while True:
                 seen = await read_metrics(settings.base_url, client)
                 now = time.perf_counter() - begun
-                running.append((now, seen.total("vllm:num_requests_running"), seen.total("vllm:num_requests_waiting")))
+                running.append(
+                    (
+                        now,
+                        seen.total("vllm:num_requests_running"),
+                        seen.total("vllm:num_requests_waiting"),
+                    )
+                )
                 await asyncio.sleep(LOOK_EVERY_S)
 
         before = await read_metrics(settings.base_url, client)
@@ -76,7 +88,10 @@ async def level(settings: ModelSettings, n_in_flight: int, seconds: float) -> di
         looking.cancel()
         counted = (await read_metrics(settings.base_url, client)).since(before)
     # The first moments fill the batch and the last ones empty it.
-    full = np.array([point[1:] for point in running if 0.1 * seconds < point[0] < seconds]) / n_in_flight
+    full = (
+        np.array([point[1:] for point in running if 0.1 * seconds < point[0] < seconds])
+        / n_in_flight
+    )
     good = [call for call in calls if not call.error]
     median, tail = quantiles_s([call.total_s for call in good])
     first, first_tail = quantiles_s([call.first_token_s for call in good])
@@ -88,7 +103,8 @@ async def level(settings: ModelSettings, n_in_flight: int, seconds: float) -> di
         "tokens_per_second": round(counted.total("vllm:generation_tokens_total") / took, 1),
         "prompt_tokens_per_second": round(counted.total("vllm:prompt_tokens_total") / took, 1),
         "prefix_cache_hits": round(
-            counted.total("vllm:prefix_cache_hits_total") / max(1.0, counted.total("vllm:prefix_cache_queries_total")),
+            counted.total("vllm:prefix_cache_hits_total")
+            / max(1.0, counted.total("vllm:prefix_cache_queries_total")),
             3,
         ),
         "running_share_mean": round(float(full[:, 0].mean()), 3) if full.size else None,
@@ -112,9 +128,13 @@ async def measure(settings: ModelSettings, seconds: float) -> list[dict[str, Any
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--seconds", type=float, default=15, help="for each number of calls in flight")
+    parser.add_argument(
+        "--seconds", type=float, default=15, help="for each number of calls in flight"
+    )
     parser.add_argument("--profile", default="", help="a profile that is being served")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "models" / "throughput.json")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "models" / "throughput.json"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if given.profile:

@@ -12,17 +12,17 @@ from functools import partial
 
 import numpy as np
 
-from experiments.domains import DOMAINS
-from experiments.participants.simulated import as_trials
-from experiments.task import Domain, Stimuli, Trials
-from theories.behave import behave
-from theories.check import check_theory
-from theories.errors import TheoryError
-from theories.families import FAMILIES
-from theories.grammar import Composition
-from theories.sandbox.client import Sandbox
-from theories.theory import Theory, TheoryProgram, read_program
-from theories.view import View
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.participants.simulated import as_trials
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.behave import behave
+from lakatos.theories.check import check_theory
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.view import View
 
 N_PEOPLE = 12
 N_DRAWS = 32
@@ -91,11 +91,16 @@ def _walk_cheat(name: str, kind: str, choose: str, learn: str, before: str = "")
     return CheatingTheory(name, kind, "learning", HEAD + before + HONEST_WALK + body)
 
 
-def _trial_cheat(name: str, kind: str, choose: str, before: str = "", head: str = HEAD) -> CheatingTheory:
+def _trial_cheat(
+    name: str, kind: str, choose: str, before: str = "", head: str = HEAD
+) -> CheatingTheory:
     """A theory without memory whose ``choose`` turns ``p`` after the honest rule."""
     body = "\ndef choose(parameters, trials, xp):\n    p = rule(parameters, trials, xp)\n"
     return CheatingTheory(
-        name, kind, "multiattribute", head + before + HONEST_TRIAL + body + f"{_indented(choose)}    return p\n"
+        name,
+        kind,
+        "multiattribute",
+        head + before + HONEST_TRIAL + body + f"{_indented(choose)}    return p\n",
     )
 
 
@@ -122,11 +127,17 @@ def _walking_cheats() -> Iterator[CheatingTheory]:
             "kept()",
             "def make():\n    memory = []\n    def kept():\n        return memory\n    return kept\nkept = make()\n",
         ),
-        "cached function": ("kept()", "import functools\n@functools.cache\ndef kept():\n    return []\n"),
+        "cached function": (
+            "kept()",
+            "import functools\n@functools.cache\ndef kept():\n    return []\n",
+        ),
         "class attribute": ("Kept.memory", "class Kept:\n    memory = []\n"),
         "builtins": ("modules['builtins'].memory", MODULES + "modules['builtins'].memory = []\n"),
         "numpy module": ("modules['numpy'].memory", MODULES + "modules['numpy'].memory = []\n"),
-        "laboratory's own module": ("modules['json'].memory", MODULES + "modules['json'].memory = []\n"),
+        "laboratory's own module": (
+            "modules['json'].memory",
+            MODULES + "modules['json'].memory = []\n",
+        ),
     }
     for name, (memory, before) in memories.items():
         place = "rule.memory = []\n" if memory == "rule.memory" else ""
@@ -190,8 +201,14 @@ def _trial_cheats() -> Iterator[CheatingTheory]:
         "device file": "modules['builtins'].open('/dev/urandom', 'rb').read(1)[0]",
     }
     for name, clock in clocks.items():
-        yield _trial_cheat(f"asks for the {name}", "outside", f"p = 0.9 * p + 0.1 * ({clock} % 2 > 1)", MODULES)
-    yield _trial_cheat("knows the exam by the number of trials", "exam", "if p.shape[1] > 100:\n    p = 0.5 * p + 0.25")
+        yield _trial_cheat(
+            f"asks for the {name}", "outside", f"p = 0.9 * p + 0.1 * ({clock} % 2 > 1)", MODULES
+        )
+    yield _trial_cheat(
+        "knows the exam by the number of trials",
+        "exam",
+        "if p.shape[1] > 100:\n    p = 0.5 * p + 0.25",
+    )
     yield _trial_cheat(
         "knows the exam by the number of draws",
         "exam",
@@ -222,29 +239,40 @@ def _tables() -> Iterator[CheatingTheory]:
     stimuli = study_of("multiattribute")[1]
     rows = np.concatenate([stimuli["ratings"][:, 0], stimuli["ratings"][:, 1]], axis=-1)
     answers = np.random.default_rng(5).uniform(0.1, 0.9, len(rows)).round(2)
-    known = "".join(f"    {tuple(row.tolist())}: {p},\n" for row, p in zip(rows[:25], answers, strict=False))
+    known = "".join(
+        f"    {tuple(row.tolist())}: {p},\n" for row, p in zip(rows[:25], answers, strict=False)
+    )
     flat = "flat = xp.concatenate([trials['ratings'][:, 0], trials['ratings'][:, 1]], axis=-1)\n"
     looked = (
         flat
         + "found = xp.array([known.get(tuple(row), -1.0) for row in flat.tolist()])\np = xp.where(found >= 0, found, p)"
     )
     yield _trial_cheat("looks 25 trials up in a table", "table", looked, f"known = {{\n{known}}}\n")
-    every = "".join(f"    {tuple(row.tolist())}: {p},\n" for row, p in zip(rows, answers, strict=True))
-    yield _trial_cheat("looks all trials up in a table", "table", looked, f"known = {{\n{every}}}\n")
+    every = "".join(
+        f"    {tuple(row.tolist())}: {p},\n" for row, p in zip(rows, answers, strict=True)
+    )
+    yield _trial_cheat(
+        "looks all trials up in a table", "table", looked, f"known = {{\n{every}}}\n"
+    )
     digits = "".join(f"{int(100 * p):02d}" for p in answers) * 10
     packed = (
-        flat + f"places = (xp.round(flat) @ (4.0 ** xp.arange(flat.shape[-1]))).astype(int)\nnumbers = '{digits}'\n"
+        flat
+        + f"places = (xp.round(flat) @ (4.0 ** xp.arange(flat.shape[-1]))).astype(int)\nnumbers = '{digits}'\n"
         "found = xp.array([int(numbers[2 * (i % 200) : 2 * (i % 200) + 2]) / 100 for i in places.tolist()])\np = found + 0 * p"  # noqa: E501
     )
     yield _trial_cheat("holds a table in a text", "table", packed)
     number = int("1" + digits)
-    yield _trial_cheat("holds a table in one number", "table", packed.replace(f"'{digits}'", f"str({number})"))
+    yield _trial_cheat(
+        "holds a table in one number", "table", packed.replace(f"'{digits}'", f"str({number})")
+    )
     nearest = (
         flat
         + "if flat.shape[-1] != 6:\n    return p\ngap = abs(flat[:, None] - xp.array(list(known))[None]).sum(axis=-1)\n"
         "p = xp.array(list(known.values()))[gap.argmin(axis=1)] + 0 * p"
     )
-    yield _trial_cheat("answers as at the nearest known trial", "table", nearest, f"known = {{\n{every}}}\n")
+    yield _trial_cheat(
+        "answers as at the nearest known trial", "table", nearest, f"known = {{\n{every}}}\n"
+    )
 
 
 def study_of(name: str) -> tuple[Domain, Stimuli]:
@@ -282,11 +310,13 @@ def outcome(source: str, domain_name: str, trials: Trials, sandbox: Sandbox) -> 
             view.evidence(population, [trials])
     except TheoryError as error:
         return AdmissionOutcome(True, "score", f"{type(error).__name__}: {error}", 0.0)
-    return AdmissionOutcome(False, "", "", float((together - _alone(theory, domain, sandbox, trials)).sum()))
+    return AdmissionOutcome(
+        False, "", "", float((together - _alone(theory, domain, sandbox, trials)).sum())
+    )
 
 
 def _alone(theory: Theory, domain: Domain, sandbox: Sandbox, trials: Trials) -> np.ndarray:
-    from theories.alone import trials_of
+    from lakatos.theories.alone import trials_of
 
     population, found = theory.population(N_DRAWS), []
     for person in range(trials.n_participants):

@@ -36,14 +36,20 @@ from scipy.optimize import minimize  # noqa: E402
 from scipy.special import expit  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.power import exact_interval  # noqa: E402
-from experiments.task import Stimuli, Trials  # noqa: E402
-from theories.diagnosis import Predictions, Residuals  # noqa: E402
-from theories.diagnosis.case_file import CONFIDENCE, N_REPLICAS, confidence, confidence_columns, examine  # noqa: E402
-from theories.diagnosis.rule import RULES, Check  # noqa: E402
-from theories.score import Evidence, learn_population  # noqa: E402
-from traces.digest import digest_of  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.power import exact_interval  # noqa: E402
+from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
+from lakatos.theories.diagnosis import Predictions, Residuals  # noqa: E402
+from lakatos.theories.diagnosis.case_file import (  # noqa: E402
+    CONFIDENCE,
+    N_REPLICAS,
+    confidence,
+    confidence_columns,
+    examine,
+)
+from lakatos.theories.diagnosis.rule import RULES, Check  # noqa: E402
+from lakatos.theories.score import Evidence, learn_population  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "diagnosis.json"
@@ -51,9 +57,19 @@ DOMAIN = DOMAINS["multiattribute"]
 SPACE = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
 N_DRAWS = 512
 ABOUT_TRIALS = ("slope", "curvature", "interaction", "extremity", "side", "region")
-SLOPES = ("best_rating_difference", "unevenness_difference", "level", "conflict", "n_cues_favouring")
+SLOPES = (
+    "best_rating_difference",
+    "unevenness_difference",
+    "level",
+    "conflict",
+    "n_cues_favouring",
+)
 BENDS = ("level", "weighted_difference", "unevenness_difference")
-PAIRS = (("level", "weighted_difference"), ("level", "best_cue_favours"), ("level", "unevenness_difference"))
+PAIRS = (
+    ("level", "weighted_difference"),
+    ("level", "best_cue_favours"),
+    ("level", "unevenness_difference"),
+)
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,9 @@ def population(rule: str) -> tuple[float, float]:
 
     Narrow where the flaw would otherwise be within its reach, high where only near-certain predictions show the flaw.
     """
-    return {"extremity": (1.2, 1.8), "spread": (1.2, 1.8), "lapse": (4.0, 8.0)}.get(rule, (0.5, 4.0))
+    return {"extremity": (1.2, 1.8), "spread": (1.2, 1.8), "lapse": (4.0, 8.0)}.get(
+        rule, (0.5, 4.0)
+    )
 
 
 def plant(rule: str, rng: np.random.Generator) -> World:
@@ -129,7 +147,11 @@ def evidence_of(features: dict[str, Array]) -> Array:
 
 
 def answer(
-    world: World, stimuli: Stimuli, features: dict[str, Array], rng: np.random.Generator, n_people: int
+    world: World,
+    stimuli: Stimuli,
+    features: dict[str, Array],
+    rng: np.random.Generator,
+    n_people: int,
 ) -> Trials:
     """Two answers of every person to every trial, in random order."""
     size, n_trials, own = abs(world.strength), len(stimuli), evidence_of(features)
@@ -137,27 +159,42 @@ def answer(
     if world.rule == "spread":
         sensitivity = np.exp(np.log(1.5) + 1.5 * size * rng.normal(size=n_people))
     side = (
-        1.5 * size * rng.normal(size=n_people) if world.rule == "spread" and world.strength < 0 else np.zeros(n_people)
+        1.5 * size * rng.normal(size=n_people)
+        if world.rule == "spread" and world.strength < 0
+        else np.zeros(n_people)
     )
-    other = rng.random(n_people) < 0.2 + 0.4 * size if world.rule == "mixture" else np.zeros(n_people, bool)
-    lasting = 2.5 * size * rng.normal(size=(n_people, n_trials)) if world.rule == "consistency" else None
+    other = (
+        rng.random(n_people) < 0.2 + 0.4 * size
+        if world.rule == "mixture"
+        else np.zeros(n_people, bool)
+    )
+    lasting = (
+        2.5 * size * rng.normal(size=(n_people, n_trials)) if world.rule == "consistency" else None
+    )
     index = rng.permuted(np.tile(np.repeat(np.arange(n_trials), 2), (n_people, 1)), axis=1)
     response = np.zeros(index.shape, dtype=np.int64)
     n_steps = index.shape[1]
     tally = 1.0 * features["n_cues_favouring"]
     by_column = world.column is not None and world.rule not in ("extremity", "region")
-    planted = world.column(features) if world.column is not None and by_column else np.zeros(n_trials)
+    planted = (
+        world.column(features) if world.column is not None and by_column else np.zeros(n_trials)
+    )
     region = far(features) > 0
     for step in range(n_steps):
         row = index[:, step]
-        odds = np.where(other, 2.0 * tally[row], sensitivity * own[row] + side) + world.strength * planted[row]
+        odds = (
+            np.where(other, 2.0 * tally[row], sensitivity * own[row] + side)
+            + world.strength * planted[row]
+        )
         if world.rule == "region":
             odds = np.where(region[row], (1 - 2 * size) * odds, odds)
         if world.rule == "repetition" and step:
             odds = odds + world.strength * (2 * response[:, step - 1] - 1)
         if world.rule == "drift":
             late = 2 * step / (n_steps - 1) - 1
-            odds = odds + 1.5 * size * late if world.strength > 0 else odds * np.exp(-2 * size * late)
+            odds = (
+                odds + 1.5 * size * late if world.strength > 0 else odds * np.exp(-2 * size * late)
+            )
         if lasting is not None:
             odds = odds + lasting[np.arange(n_people), row]
         p = expit(odds)
@@ -178,18 +215,28 @@ def sets_of(n_experiments: int, rng: np.random.Generator, n_trials: int) -> list
     return [DOMAIN.candidates(SPACE, rng, n_trials) for _ in range(n_experiments)]
 
 
-def one(rule: str, seed: int, *, n_experiments: int = 2, n_trials: int = 24, n_people: int = 25) -> dict[str, object]:
+def one(
+    rule: str, seed: int, *, n_experiments: int = 2, n_trials: int = 24, n_people: int = 25
+) -> dict[str, object]:
     """Plant, simulate, diagnose, compare."""
     rng = np.random.default_rng([seed, sum(map(ord, rule))])
     world = plant(rule, rng)
     stimuli = sets_of(n_experiments, rng, n_trials)
     features = [dict(DOMAIN.features(item)) for item in stimuli]
-    trials = [answer(world, item, own, rng, n_people) for item, own in zip(stimuli, features, strict=True)]
+    trials = [
+        answer(world, item, own, rng, n_people) for item, own in zip(stimuli, features, strict=True)
+    ]
     sensitivity = spread(*population(rule))(np.random.default_rng(1), N_DRAWS)
     count = np.random.default_rng(2).uniform(0.2, 3.0, N_DRAWS)
     loser, leader = (
-        [Evidence(item, both(expit(scale[:, None] * odds(own)))) for item, own in zip(trials, features, strict=True)]
-        for scale, odds in ((sensitivity, evidence_of), (count, lambda own: own["n_cues_favouring"]))
+        [
+            Evidence(item, both(expit(scale[:, None] * odds(own))))
+            for item, own in zip(trials, features, strict=True)
+        ]
+        for scale, odds in (
+            (sensitivity, evidence_of),
+            (count, lambda own: own["n_cues_favouring"]),
+        )
     )
     theories = [
         Predictions(digest_of(name), name, learn_population(item), item)
@@ -290,12 +337,18 @@ def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
         own = [cell for cell in planted if cell["rule"] == rule]
         rules[rule] = {
             "detected": share([bool(cell["claims"]) for cell in own]),
-            "named_first": share([bool(cell["claims"]) and cell["claims"][0]["right"] for cell in own]),
-            "planted_rule_first": share([bool(cell["claims"]) and cell["claims"][0]["same_rule"] for cell in own]),
+            "named_first": share(
+                [bool(cell["claims"]) and cell["claims"][0]["right"] for cell in own]
+            ),
+            "planted_rule_first": share(
+                [bool(cell["claims"]) and cell["claims"][0]["same_rule"] for cell in own]
+            ),
             "named": share([any(claim["right"] for claim in cell["claims"]) for cell in own]),
         }
     return {
-        "any_claim_where_nothing_is_planted": share([bool(c["claims"]) for c in cells if c["rule"] == "none"]),
+        "any_claim_where_nothing_is_planted": share(
+            [bool(c["claims"]) for c in cells if c["rule"] == "none"]
+        ),
         "planted": rules,
         "all_planted": {
             key: share([bool(value(cell)) for cell in planted])
@@ -314,13 +367,26 @@ def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def timing() -> dict[str, object]:
     """One diagnosis of 5 experiments of 25 people and 48 answers."""
     seconds = [one("none", 10_000 + seed, n_experiments=5)["seconds"] for seed in range(5)]
-    return {"seconds": seconds, "n_experiments": 5, "n_people": 25, "n_answers": 48, "n_replicas": N_REPLICAS}
+    return {
+        "seconds": seconds,
+        "n_experiments": 5,
+        "n_people": 25,
+        "n_answers": 48,
+        "n_replicas": N_REPLICAS,
+    }
 
 
 def main() -> None:
     """Simulate, fit, report."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--seeds", type=int, default=60, help="for every rule; twice as many where nothing is planted")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--seeds",
+        type=int,
+        default=60,
+        help="for every rule; twice as many where nothing is planted",
+    )
     options.add_argument("--out", type=Path, default=RESULT)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--again", action="store_true", help="summarise the diagnoses on file")
@@ -331,7 +397,12 @@ def main() -> None:
         with ProcessPoolExecutor(chosen.workers) as pool:
             cells += pool.map(partial(one, rule), range(n_seeds))
         mine = cells[-n_seeds:]
-        print(rule, np.mean([bool(c["claims"]) for c in mine]), np.median([c["seconds"] for c in mine]), flush=True)
+        print(
+            rule,
+            np.mean([bool(c["claims"]) for c in mine]),
+            np.median([c["seconds"] for c in mine]),
+            flush=True,
+        )
     fitted = fit([cell for cell in cells if cell["rule"] != "none" and not cell["seed"] % 2])
     result = {
         **provenance(),

@@ -41,10 +41,10 @@ from benchmarks.theories import (  # noqa: E402
     third_blind_rules,
 )
 from benchmarks.theories.rule import BINARY, CARDINAL, Rule  # noqa: E402
-from flows.config import parse_study  # noqa: E402
-from flows.record import Concluded  # noqa: E402
-from flows.run import read_state  # noqa: E402
-from flows.start import run_study  # noqa: E402
+from lakatos.flows.run.records import Concluded  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.flows.run.study import parse_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "discovery.json"
 SEEDS = {
@@ -54,7 +54,12 @@ SEEDS = {
     "learning": ("rescorla_wagner", "win_stay_lose_shift"),
 }
 """First rivals; the search may use all of the domain's mechanisms."""
-SPACES = {"multiattribute": CARDINAL, "risky": {}, "intertemporal": {}, "learning": {"task": "reversal", "n_steps": 60}}
+SPACES = {
+    "multiattribute": CARDINAL,
+    "risky": {},
+    "intertemporal": {},
+    "learning": {"task": "reversal", "n_steps": 60},
+}
 
 
 RATINGS = 'a, b = trials["ratings"][:, 0], trials["ratings"][:, 1]\n'
@@ -68,7 +73,9 @@ RULES = {
     "even sum": Rule(
         "multiattribute",
         "people take a product whose ratings add up to an even number, if only one does",
-        RATINGS + "lead = (b.sum(axis=-1) % 2 == 0) * 1.0 - (a.sum(axis=-1) % 2 == 0) * 1.0\n" + SURE,
+        RATINGS
+        + "lead = (b.sum(axis=-1) % 2 == 0) * 1.0 - (a.sum(axis=-1) % 2 == 0) * 1.0\n"
+        + SURE,
         BINARY,
     ),
     "against the majority": Rule(
@@ -216,8 +223,18 @@ def study(name: str, seed: int) -> dict[str, Any]:
         "domain": rule.domain,
         "seed": seed,
         "space": rule.space or SPACES[rule.domain],
-        "theories": {"seeds": SEEDS[rule.domain], "candidates": 60 if sequential else 120, "draws": 256},
-        "design": {"trials": 48, "participants": 25, "candidates": 600, "refused": "cover", "random_share": 0.5},
+        "theories": {
+            "seeds": SEEDS[rule.domain],
+            "candidates": 60 if sequential else 120,
+            "draws": 256,
+        },
+        "design": {
+            "trials": 48,
+            "participants": 25,
+            "candidates": 600,
+            "refused": "cover",
+            "random_share": 0.5,
+        },
         "participants": {"source": "simulated", "program": rule.program},
         "stop": {"cycles": 4 if sequential else 5, "least_cycles": 4 if sequential else 5},
     }
@@ -260,8 +277,17 @@ def table(cells: list[dict[str, Any]]) -> str:
         "rule                        named      with lapses   best in pool   first rivals   repeats (true / named)"
     ]
     for item in cells:
-        repeats = [f"{own['in all']:.2f}" for own in (item["repetition_true"], item["repetition_named"]) if own]
-        errors = (item["named"], item.get("named_with_lapses", np.nan), item["best_in_pool"], item["seeds"])
+        repeats = [
+            f"{own['in all']:.2f}"
+            for own in (item["repetition_true"], item["repetition_named"])
+            if own
+        ]
+        errors = (
+            item["named"],
+            item.get("named_with_lapses", np.nan),
+            item["best_in_pool"],
+            item["seeds"],
+        )
         columns = "     ".join(f"{error:9.5f}" for error in errors)
         lines.append(f"{item['rule']:26s} {columns}      {' / '.join(repeats)}")
     for key in ("domain", "set"):
@@ -274,10 +300,14 @@ def table(cells: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--workers", type=int, default=2)
-    options.add_argument("--rules", nargs="*", default=list(SETS), help="names of rules, or of sets of them")
+    options.add_argument(
+        "--rules", nargs="*", default=list(SETS), help="names of rules, or of sets of them"
+    )
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
     names = [name for item in chosen.rules for name in SETS.get(item, (item,))]

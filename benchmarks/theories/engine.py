@@ -35,16 +35,16 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.task import Stimuli, Trials  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.prior import Prior  # noqa: E402
-from theories.sandbox.client import Limits, Sandbox  # noqa: E402
-from theories.score import log_likelihood, log_predictive  # noqa: E402
-from theories.sequence import TINY  # noqa: E402
-from theories.theory import Theory, read_program  # noqa: E402
-from theories.view import View  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.prior import Prior  # noqa: E402
+from lakatos.theories.sandbox.client import Limits, Sandbox  # noqa: E402
+from lakatos.theories.score import log_likelihood, log_predictive  # noqa: E402
+from lakatos.theories.sequence import TINY  # noqa: E402
+from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.view import View  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3, 4]}
@@ -65,8 +65,13 @@ def experiments(n: int, n_people: int, rng: np.random.Generator) -> list[Trials]
 
     def one(index: int) -> Trials:
         stimuli: Stimuli = space.take(rng.choice(len(space), N_TRIALS, replace=False))
-        person, trial = np.repeat(np.arange(n_people), N_TRIALS), np.tile(np.arange(N_TRIALS), n_people)
-        return Trials(f"e{index}", stimuli, person, trial, rng.integers(0, 2, size), np.ones(size, dtype=int))
+        person, trial = (
+            np.repeat(np.arange(n_people), N_TRIALS),
+            np.tile(np.arange(N_TRIALS), n_people),
+        )
+        return Trials(
+            f"e{index}", stimuli, person, trial, rng.integers(0, 2, size), np.ones(size, dtype=int)
+        )
 
     return [one(index) for index in range(n)]
 
@@ -130,7 +135,10 @@ def cost(pool: Sequence[Theory], trials: Sequence[Trials], n_workers: int = 1) -
 
 
 def learned_from(
-    laboratory: Laboratory, pool: Sequence[Theory], starts: Sequence[Mapping[str, Prior]], trials: Sequence[Trials]
+    laboratory: Laboratory,
+    pool: Sequence[Theory],
+    starts: Sequence[Mapping[str, Prior]],
+    trials: Sequence[Trials],
 ) -> list[dict[str, Prior]]:
     """People of theories of which none fails."""
     found = laboratory.people_of(pool, starts, trials)
@@ -225,10 +233,16 @@ def growth(rows: Sequence[dict[str, float]]) -> dict[str, float]:
 
 def main() -> None:
     """Measure, print and write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--responses", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000, 1_000_000])
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--responses", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000, 1_000_000]
+    )
     options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "engine.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "engine.json"
+    )
     chosen = options.parse_args()
     pool, rng = theories(), np.random.default_rng(SEED)
     most = max(chosen.responses)
@@ -245,13 +259,19 @@ def main() -> None:
     for n in chosen.responses:
         for _ in range(chosen.repeats):
             rows.append({"n_responses": n, **cost(pool, trials[: n // 10_000])})
-            print(f"{n:9,d} answers of 100 people: {rows[-1]['processor_s']:.2f} s of processor time", flush=True)
+            print(
+                f"{n:9,d} answers of 100 people: {rows[-1]['processor_s']:.2f} s of processor time",
+                flush=True,
+            )
     result["growth_rows"], result["growth"] = rows, growth(rows)
     print("growth:", {name: round(value, 3) for name, value in growth(rows).items()})
     large = [row for row in rows if row["n_responses"] >= most / 10]
     if len({row["n_responses"] for row in large}) > 1:
         result["growth_of_large"] = growth(large)
-        print("growth of the upper tenth:", {name: round(value, 3) for name, value in growth(large).items()})
+        print(
+            "growth of the upper tenth:",
+            {name: round(value, 3) for name, value in growth(large).items()},
+        )
     with peak_memory() as peak:
         whole = cost(pool, trials[: most // 10_000], n_workers=2)
     result["two_workers"] = whole | {"peak_mib": peak[0]}
@@ -260,21 +280,47 @@ def main() -> None:
     for n_people in (25, 1000, 10_000):
         own = experiments(max(most // (n_people * N_TRIALS), 1), n_people, rng)
         with peak_memory() as peak:
-            shapes.append({"n_people": n_people, "n_experiments": len(own), **cost(pool, own), "peak_mib": peak[0]})
-        print(f"{len(own)} x {n_people} people: {shapes[-1]['processor_s']:.2f} s, peak {peak[0]:.0f} MiB", flush=True)
+            shapes.append(
+                {
+                    "n_people": n_people,
+                    "n_experiments": len(own),
+                    **cost(pool, own),
+                    "peak_mib": peak[0],
+                }
+            )
+        print(
+            f"{len(own)} x {n_people} people: {shapes[-1]['processor_s']:.2f} s, peak {peak[0]:.0f} MiB",
+            flush=True,
+        )
     result["shapes"] = shapes
     share = parts(trials[: most // 10_000])
     product, floor = (len(pool) * share[name] for name in ("product_s", "floor_s"))
     total = min(row["processor_s"] for row in rows if row["n_responses"] == most)
-    result["parts"] = share | {"share_in_product": product / total, "times_the_floor": total / floor}
-    print(f"matrix product {product:.2f} s of {total:.2f} s, {product / total:.0%}; floor {floor:.2f} s")
-    one = min((cost(pool, trials[-1:]) for _ in range(chosen.repeats)), key=lambda row: row["processor_s"])
-    result["one_more_experiment"] = one | {"share_of_all": one["processor_s"] / total, "how": "library call"}
+    result["parts"] = share | {
+        "share_in_product": product / total,
+        "times_the_floor": total / floor,
+    }
+    print(
+        f"matrix product {product:.2f} s of {total:.2f} s, {product / total:.0%}; floor {floor:.2f} s"
+    )
+    one = min(
+        (cost(pool, trials[-1:]) for _ in range(chosen.repeats)), key=lambda row: row["processor_s"]
+    )
+    result["one_more_experiment"] = one | {
+        "share_of_all": one["processor_s"] / total,
+        "how": "library call",
+    }
     print(f"one more experiment: {one['processor_s']:.2f} s, {one['wall_s']:.2f} s on the clock")
     result["arrival"] = arrival = one_more(pool, trials)
-    print("an experiment arrives:", {name: round(value, 3) for name, value in arrival.items()}, flush=True)
+    print(
+        "an experiment arrives:",
+        {name: round(value, 3) for name, value in arrival.items()},
+        flush=True,
+    )
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen.out.write_text(json.dumps(result | {"load_average_after": os.getloadavg()}, indent=1) + "\n")
+    chosen.out.write_text(
+        json.dumps(result | {"load_average_after": os.getloadavg()}, indent=1) + "\n"
+    )
 
 
 if __name__ == "__main__":

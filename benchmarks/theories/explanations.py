@@ -34,20 +34,20 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.task import Stimuli, Trials  # noqa: E402
-from theories.account import ToldClause  # noqa: E402
-from theories.advocate import Brief, GrammarAdvocate, Start  # noqa: E402
-from theories.check import check_clauses, check_theory  # noqa: E402
-from theories.errors import TheoryError  # noqa: E402
-from theories.evaluate import Evaluated  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.grammar import Composition, Grammar, Mechanism  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.prior import Prior, parse_prior  # noqa: E402
-from theories.rewrite import with_literal  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
-from theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
+from lakatos.theories.account import ToldClause  # noqa: E402
+from lakatos.theories.advocate import Brief, GrammarAdvocate, Start  # noqa: E402
+from lakatos.theories.check import check_clauses, check_theory  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.grammar import Composition, Grammar, Mechanism  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.prior import Prior, parse_prior  # noqa: E402
+from lakatos.theories.rewrite import with_literal  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "explanations.json"
 STARTS = {
@@ -81,14 +81,21 @@ def planted(grammar: Grammar, composition: Composition, rng: np.random.Generator
     for name, literal in grammar.parameters(composition).items():
         prior = parse_prior(name, literal)
         low, high = prior.latent(np.array([prior.low, prior.high]))
-        center, spread = rng.uniform(low + 0.1 * (high - low), high - 0.1 * (high - low)), 0.05 * (high - low)
+        center, spread = (
+            rng.uniform(low + 0.1 * (high - low), high - 0.1 * (high - low)),
+            0.05 * (high - low),
+        )
         literals[name] = Prior.narrowed(prior, float(center), float(spread)).to_literal()
     if "lapse" in literals:
         literals["lapse"] |= {"mean": 0.02, "sd": 0.01}
-    return read_program(TheoryProgram(grammar.write(Composition(composition.slots, literals)), "planted"))
+    return read_program(
+        TheoryProgram(grammar.write(Composition(composition.slots, literals)), "planted")
+    )
 
 
-def answers(theory: Theory, lab: Laboratory, stimuli: Stimuli, n_people: int, rng: np.random.Generator) -> Trials:
+def answers(
+    theory: Theory, lab: Laboratory, stimuli: Stimuli, n_people: int, rng: np.random.Generator
+) -> Trials:
     """Simulated people's answers."""
     (found,) = lab.simulate([theory], stimuli, n_people, rng)
     return replace(found, experiment="1")
@@ -105,8 +112,12 @@ def fitted_theories(domain: str, lab: Laboratory) -> list[tuple[Theory, Stimuli]
         composition = Composition({**seed.slots, part.slot: (part.name,)})
         truth = planted(family.grammar, composition, rng)
         stimuli = DOMAINS[domain].candidates(SPACES.get(domain, {}), rng, N_TRIALS)
-        (fit,) = lab.evaluate(family.grammar, [(composition, None)], [answers(truth, lab, stimuli, N_FITTED, rng)])
-        if isinstance(fit, Evaluated) and any(clause.direction for clause in fit.theory.account().clauses):
+        (fit,) = lab.evaluate(
+            family.grammar, [(composition, None)], [answers(truth, lab, stimuli, N_FITTED, rng)]
+        )
+        if isinstance(fit, Evaluated) and any(
+            clause.direction for clause in fit.theory.account().clauses
+        ):
             found.append((fit.theory, stimuli))
     return found
 
@@ -120,7 +131,9 @@ def with_numbers(theory: Theory, clause: ToldClause, kind: str) -> Theory | None
         return None
     latent = float(prior.latent(np.array([null]))[0])
     center = latent if kind == "at null" else 2 * latent - prior.center
-    if kind == "reversed" and (not wording.opposite or not low <= center <= high or clause.strength == "hardly"):
+    if kind == "reversed" and (
+        not wording.opposite or not low <= center <= high or clause.strength == "hardly"
+    ):
         return None
     spread = prior.spread if kind == "reversed" else 1e-3 * (high - low)
     literal = {name: item.to_literal() for name, item in theory.priors.items()}
@@ -155,14 +168,22 @@ def agreement(domain: str) -> dict[str, Any]:
                 for item in own:
                     changed = with_numbers(theory, item.clause, kind) if not item.idle else None
                     if changed is not None and item.clause.strength != "hardly":
-                        kinds[kind].append(_planted_numbers(changed, item.clause, domain, sandbox, stimuli))
+                        kinds[kind].append(
+                            _planted_numbers(changed, item.clause, domain, sandbox, stimuli)
+                        )
             places = [
-                number for number, clause in enumerate(theory.clauses) if clause.by and "{who}" not in clause.says
+                number
+                for number, clause in enumerate(theory.clauses)
+                if clause.by and "{who}" not in clause.says
             ]
             for first, second in pairwise(places):
-                report = check_theory(swapped(theory, first, second), DOMAINS[domain], sandbox, candidates=stimuli)
+                report = check_theory(
+                    swapped(theory, first, second), DOMAINS[domain], sandbox, candidates=stimuli
+                )
                 errors = {check.error for check in report.failures}
-                kinds["swapped"].append({"refused": "ClaimContradictedError" in errors, "reworded": False})
+                kinds["swapped"].append(
+                    {"refused": "ClaimContradictedError" in errors, "reworded": False}
+                )
     return {
         "kind": "agreement", "domain": domain, "seed": 0, "n_theories": N_THEORIES, "n_clauses": len(tried),
         "n_idle": sum(item.idle for item in tried), "n_hardly": sum(item.clause.strength == "hardly" for item in tried),
@@ -244,7 +265,9 @@ def planted_truth(domain: str, seed: int) -> dict[str, Any]:
             best = proposal.submitted[0]
             assert best.evaluated is not None
             named = parts(grammar, best.composition)
-            gap = float(np.sqrt(np.mean((lab.proportions(best.evaluated.theory, fresh, 128) - wanted) ** 2)))
+            gap = float(
+                np.sqrt(np.mean((lab.proportions(best.evaluated.theory, fresh, 128) - wanted) ** 2))
+            )
             found[name] = {
                 "name": best.evaluated.theory.name, "n_parts": len(named), "n_extra": len(named - own),
                 "n_missing": len(own - named), "extra": sorted(named - own), "missing": sorted(own - named),
@@ -263,7 +286,10 @@ def wilson(k: int, n: int) -> tuple[float, float, float]:
     if n == 0:
         return float("nan"), 0.0, 1.0
     p, z2 = k / n, 1.96**2
-    center, half = (p + z2 / (2 * n)) / (1 + z2 / n), 1.96 * np.sqrt(p * (1 - p) / n + z2 / (4 * n**2)) / (1 + z2 / n)
+    center, half = (
+        (p + z2 / (2 * n)) / (1 + z2 / n),
+        1.96 * np.sqrt(p * (1 - p) / n + z2 / (4 * n**2)) / (1 + z2 / n),
+    )
     return p, float(center - half), float(center + half)
 
 
@@ -277,12 +303,17 @@ def summary(cells: list[Mapping[str, Any]]) -> dict[str, Any]:
     kinds: dict[str, Any] = {}
     for kind in ("reversed", "at null", "swapped"):
         counts = [item["contradictions"][kind] for item in own]
-        kinds[kind] = {name: sum(item[name] for item in counts) for name in ("n", "refused", "reworded", "either")}
+        kinds[kind] = {
+            name: sum(item[name] for item in counts)
+            for name in ("n", "refused", "reworded", "either")
+        }
     searches = [item for item in cells if item["kind"] == "planted"]
     planted_shares = {}
     for when in ("before", "after"):
         told = [
-            item for item in searches if not item[when]["same"] or not item[when]["n_extra"] + item[when]["n_missing"]
+            item
+            for item in searches
+            if not item[when]["same"] or not item[when]["n_extra"] + item[when]["n_missing"]
         ]
         planted_shares[when] = {
             "n": len(searches), "n_told_apart": len(told),
@@ -303,17 +334,26 @@ def summary(cells: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Run what is missing and print the shares."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=8, help="planted truths of each domain")
     parser.add_argument("--domains", nargs="+", default=list(STARTS))
     settings = parser.parse_args()
     wanted = [("agreement", domain, 0) for domain in settings.domains]
-    wanted += [("planted", domain, seed) for seed in range(settings.seeds) for domain in settings.domains]
+    wanted += [
+        ("planted", domain, seed) for seed in range(settings.seeds) for domain in settings.domains
+    ]
     fields = ("kind", "domain", "seed")
     cells = complete(
-        settings.out, cell, wanted, fields, settings.workers, order=lambda item: tuple(str(item[key]) for key in fields)
+        settings.out,
+        cell,
+        wanted,
+        fields,
+        settings.workers,
+        order=lambda item: tuple(str(item[key]) for key in fields),
     )
     print(json.dumps(summary(cells), indent=1))
 

@@ -8,7 +8,15 @@ either side, and people err in 5% of choices: the declared ``lapse``, the share 
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import (
+    AMONG_WANTED,
+    BINARY,
+    CARDINAL,
+    LAPSE,
+    ONE_SHOT,
+    SEQUENTIAL,
+    Rule,
+)
 
 FIFTH_BLIND = {
     "the one who holds out": Rule(

@@ -8,7 +8,15 @@ are deterministic, with a coin where nothing speaks for either side, and people 
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import (
+    AMONG_WANTED,
+    BINARY,
+    CARDINAL,
+    LAPSE,
+    ONE_SHOT,
+    SEQUENTIAL,
+    Rule,
+)
 
 FOURTH_BLIND = {
     "the mood of the screen": Rule(

@@ -98,7 +98,9 @@ def diminishing_returns(trial: Seen) -> float:
 
 def satisficing(trial: Seen) -> float:
     def value(product: Product) -> float:
-        return sum(v * (x >= 0.6 * trial.top) for v, x in zip(trial.validities, product, strict=True))
+        return sum(
+            v * (x >= 0.6 * trial.top) for v, x in zip(trial.validities, product, strict=True)
+        )
 
     return better(value(trial.b), value(trial.a))
 
@@ -150,7 +152,9 @@ def most_even(trial: Seen) -> float:
 
 def veto_then_tally(trial: Seen) -> float:
     cues = by_validity(trial)[:2]
-    refused_a, refused_b = (any(product[cue] == 0 for cue in cues) for product in (trial.a, trial.b))
+    refused_a, refused_b = (
+        any(product[cue] == 0 for cue in cues) for product in (trial.a, trial.b)
+    )
     return tallying(trial) if refused_a == refused_b else float(refused_a)
 
 
@@ -173,7 +177,9 @@ def against_the_best_expert(trial: Seen) -> float:
 
 
 def highest_single_rating(trial: Seen) -> float:
-    return better(max(trial.b), max(trial.a), better(trial.b.count(max(trial.b)), trial.a.count(max(trial.a))))
+    return better(
+        max(trial.b), max(trial.a), better(trial.b.count(max(trial.b)), trial.a.count(max(trial.a)))
+    )
 
 
 def quarrel_goes_to_the_fourth(trial: Seen) -> float:
@@ -191,7 +197,9 @@ def synergy(trial: Seen) -> float:
     first, second = by_validity(trial)[:2]
 
     def value(product: Product) -> float:
-        return sum(product) / trial.top + 2.5 * (min(product[first], product[second]) > 0.5 * trial.top)
+        return sum(product) / trial.top + 2.5 * (
+            min(product[first], product[second]) > 0.5 * trial.top
+        )
 
     return logistic(2.5 * (value(trial.b) - value(trial.a)))
 
@@ -233,7 +241,10 @@ def lukewarm_ratings(trial: Seen) -> float:
     peak = max(1, round(0.6 * trial.top))
 
     def value(product: Product) -> float:
-        return sum(v * -abs(x - peak) for v, x in zip(trial.validities, product, strict=True)) / trial.top
+        return (
+            sum(v * -abs(x - peak) for v, x in zip(trial.validities, product, strict=True))
+            / trial.top
+        )
 
     return logistic(6.0 * (value(trial.b) - value(trial.a)))
 
@@ -249,7 +260,9 @@ def rich_and_poor(trial: Seen) -> float:
 
 def specialist(trial: Seen) -> float:
     """Prefers the product whose best two cues are far apart from its others."""
-    return better(max(trial.b) - min(trial.b), max(trial.a) - min(trial.a), weighted_additive(trial))
+    return better(
+        max(trial.b) - min(trial.b), max(trial.a) - min(trial.a), weighted_additive(trial)
+    )
 
 
 # Rules that depend on one's own past
@@ -367,5 +380,7 @@ HISTORY: dict[str, Rule] = {
     )
 }
 _LOT = random.Random(20240611)
-HELD_OUT = frozenset(_LOT.sample(sorted(ODD), len(ODD) // 3) + _LOT.sample(sorted(HISTORY), len(HISTORY) // 3))
+HELD_OUT = frozenset(
+    _LOT.sample(sorted(ODD), len(ODD) // 3) + _LOT.sample(sorted(HISTORY), len(HISTORY) // 3)
+)
 """Set aside by lot: never run while the search was being written."""

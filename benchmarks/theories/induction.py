@@ -27,9 +27,9 @@ RESULT = ROOT / "benchmarks" / "results" / "theories" / "induction.json"
 WORK = """
 import hashlib, json, resource, sys
 import numpy as np
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.task import Trials
-from theories.induction.induce import induce
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.task import Trials
+from lakatos.theories.induction.induce import induce
 
 seed, n_experiments, remembers = map(int, sys.argv[1:])
 domain, rng = MultiattributeDomain(), np.random.default_rng(seed)
@@ -64,7 +64,9 @@ def measure(checkout: Path, seed: int, n_experiments: int, remembers: bool) -> d
     """One call of `induce` in a checkout, in a process of its own."""
     environment = os.environ | {"PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-c", WORK, str(seed), str(n_experiments), str(int(remembers))]
-    found = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, check=True
+    )
     result: dict[str, object] = json.loads(found.stdout)
     return result
 
@@ -86,7 +88,9 @@ def main() -> None:
             cells.append({"seed": seed, "people_remember": remembers, **pair})
             ratio = pair["before"]["processor_seconds"] / pair["now"]["processor_seconds"]  # type: ignore[operator]
             print(f"seed {seed}, people remember: {remembers}: {ratio:.1f} times less", flush=True)
-            RESULT.write_text(json.dumps({"provenance": provenance(), "cells": cells}, indent=1) + "\n")
+            RESULT.write_text(
+                json.dumps({"provenance": provenance(), "cells": cells}, indent=1) + "\n"
+            )
     for name in ("before", "now"):
         seconds = [cell[name]["processor_seconds"] for cell in cells]
         print(f"{name}: median {statistics.median(seconds):.1f} processor seconds")

@@ -40,14 +40,16 @@ RULES = {
     "worst then best rating": Rule(
         "multiattribute",
         "people compare the worst ratings, then the best ones, and take the first product if both are equal",
-        RATINGS + "worst = b.min(axis=-1) - a.min(axis=-1)\nbest = b.max(axis=-1) - a.max(axis=-1)\n"
+        RATINGS
+        + "worst = b.min(axis=-1) - a.min(axis=-1)\nbest = b.max(axis=-1) - a.max(axis=-1)\n"
         "lead = xp.where(worst != 0, worst, xp.where(best != 0, best, -1.0))\n" + FOLLOW + NOISY,
         parameters=lapse(0.08),
     ),
     "product of two": Rule(
         "multiattribute",
         "people multiply the ratings of the first two experts and are the surer the larger the difference",
-        RATINGS + "lead = b[:, :2].prod(axis=-1) - a[:, :2].prod(axis=-1)\nreturn 1 / (1 + xp.exp(-0.6 * lead))[None]",
+        RATINGS
+        + "lead = b[:, :2].prod(axis=-1) - a[:, :2].prod(axis=-1)\nreturn 1 / (1 + xp.exp(-0.6 * lead))[None]",
     ),
     "odd disagreement": Rule(
         "multiattribute",
@@ -60,7 +62,8 @@ RULES = {
     "two kinds of raters": Rule(
         "multiattribute",
         "half of the people follow the last expert, the others add up all ratings",
-        RATINGS + "by_last, by_sum = xp.sign(b[:, -1] - a[:, -1]), xp.sign(b.sum(axis=-1) - a.sum(axis=-1))\n"
+        RATINGS
+        + "by_last, by_sum = xp.sign(b[:, -1] - a[:, -1]), xp.sign(b.sum(axis=-1) - a.sum(axis=-1))\n"
         'lead = xp.where(parameters["kind"] < 0.5, by_last[None], by_sum[None])\nreturn 0.5 + 0.5 * lead',
         parameters=KINDS,
     ),
@@ -135,7 +138,8 @@ def learn(parameters, trials, xp, state, response, feedback):
     "middle of the range": Rule(
         "risky",
         "people go by the middle between the worst and the best outcome, and are the surer the larger the difference",
-        GAMBLES + "middle = (least + most) / 2\nreturn 1 / (1 + xp.exp(-0.4 * (middle[:, 1] - middle[:, 0])))[None]",
+        GAMBLES
+        + "middle = (least + most) / 2\nreturn 1 / (1 + xp.exp(-0.4 * (middle[:, 1] - middle[:, 0])))[None]",
     ),
     "dreamers and calculators": Rule(
         "risky",
@@ -149,7 +153,8 @@ def learn(parameters, trials, xp, state, response, feedback):
     "round prizes": Rule(
         "risky",
         "people take the gamble whose best outcome is a multiple of five, and if both or neither is, the likelier best",
-        GAMBLES + "round_ = (most % 5 == 0) * 1.0\ntop = (q * (x == most[..., None])).sum(axis=-1)\n"
+        GAMBLES
+        + "round_ = (most % 5 == 0) * 1.0\ntop = (q * (x == most[..., None])).sum(axis=-1)\n"
         "lead = xp.where(round_[:, 1] != round_[:, 0], round_[:, 1] - round_[:, 0], top[:, 1] - top[:, 0])\n"
         + FOLLOW
         + NOISY,

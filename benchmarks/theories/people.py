@@ -27,20 +27,20 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.archives import ARCHIVES  # noqa: E402
-from experiments.archives.fetch import load_archive  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.participants.archival import restrict  # noqa: E402
-from experiments.task import Trials  # noqa: E402
-from theories.advocate import Brief, GrammarAdvocate, Start  # noqa: E402
-from theories.errors import TheoryError  # noqa: E402
-from theories.evaluate import Evaluated, evaluate  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.grammar import Composition  # noqa: E402
-from theories.laboratory import LIMITS  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
-from theories.score import average, log_predictive, mean_over_units  # noqa: E402
-from theories.view import View  # noqa: E402
+from lakatos.experiments.archives import ARCHIVES  # noqa: E402
+from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.participants.archival import restrict  # noqa: E402
+from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories.advocate import Brief, GrammarAdvocate, Start  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.evaluate import Evaluated, evaluate  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.score import average, log_predictive, mean_over_units  # noqa: E402
+from lakatos.theories.view import View  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "people.json"
 N_FOLDS, N_DRAWS = 5, 128
@@ -101,20 +101,27 @@ def cell(selection: str, by: str, name: str, data: Path) -> dict[str, Any]:
     scores, errors, leaders = [], [], []
     with Sandbox(limits=LIMITS) as sandbox:
         for fold in range(N_FOLDS):
-            parts = [split(item, by, fold) for item in trials]  # a fold may leave out nothing of a small experiment
+            parts = [
+                split(item, by, fold) for item in trials
+            ]  # a fold may leave out nothing of a small experiment
             seen = [before for before, _ in parts if before.n_responses]
             hidden = [after for _, after in parts if after.n_responses]
             fitted = (
                 _search(family.grammar, seen, domain, sandbox, fold, list(family.seeds.values()))
                 if name == FOUND
-                else evaluate(family.grammar, family.seeds[name][1], seen, domain, sandbox, n_draws=N_DRAWS)
+                else evaluate(
+                    family.grammar, family.seeds[name][1], seen, domain, sandbox, n_draws=N_DRAWS
+                )
             )
             leaders.append(fitted.theory.name)
             with View(fitted.theory, domain, sandbox, [item.stimuli for item in hidden]) as view:
                 for item in view.evidence(fitted.theory.population(N_DRAWS), hidden):
                     scores.append(log_predictive(item))
                     answered = item.trials.counts.sum(axis=(0, 2)) > 0
-                    gap = item.probabilities.mean(axis=0)[answered] - item.trials.proportions[answered]
+                    gap = (
+                        item.probabilities.mean(axis=0)[answered]
+                        - item.trials.proportions[answered]
+                    )
                     errors.append((gap**2).mean(axis=1))
     score, flat = average([mean_over_units(item) for item in scores]), np.concatenate(errors)
     return {
@@ -133,7 +140,12 @@ def cell(selection: str, by: str, name: str, data: Path) -> dict[str, Any]:
 
 
 def _search(
-    grammar: Any, seen: Any, domain: Any, sandbox: Sandbox, fold: int, seeds: list[tuple[str, Composition]]
+    grammar: Any,
+    seen: Any,
+    domain: Any,
+    sandbox: Sandbox,
+    fold: int,
+    seeds: list[tuple[str, Composition]],
 ) -> Evaluated:
     """The grammar advocate's best on what may be seen."""
 
@@ -141,7 +153,9 @@ def _search(
         results: list[Evaluated | TheoryError] = []
         for composition, _ in items:
             try:
-                results.append(evaluate(grammar, composition, seen, domain, sandbox, n_draws=N_DRAWS))
+                results.append(
+                    evaluate(grammar, composition, seen, domain, sandbox, n_draws=N_DRAWS)
+                )
             except TheoryError as error:
                 results.append(error)
         return results
@@ -161,7 +175,10 @@ def plan(selections: list[str], searches: list[str]) -> list[tuple[str, str, str
         kinds = ["people"] if DOMAINS[domain].sequential else ["problems", "people"]
         kinds = ["problems"] if selection == "gambles" else kinds
         for by in kinds:
-            names = [*FAMILIES[domain].seeds, *([FOUND] if selection in searches and by == kinds[0] else [])]
+            names = [
+                *FAMILIES[domain].seeds,
+                *([FOUND] if selection in searches and by == kinds[0] else []),
+            ]
             found += [(selection, by, name) for name in names]
     return found
 
@@ -182,17 +199,27 @@ def table(cells: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--selections", nargs="*", default=list(SELECTIONS))
-    options.add_argument("--searches", nargs="*", default=["products, binary", "products, cardinal", "gambles"])
+    options.add_argument(
+        "--searches", nargs="*", default=["products, binary", "products, cardinal", "gambles"]
+    )
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
     wanted = plan(chosen.selections, chosen.searches)
     fields = ("selection", "by", "theory")
     order = itemgetter(*fields)
-    print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order, extra=(chosen.data,))))
+    print(
+        table(
+            complete(
+                chosen.out, cell, wanted, fields, chosen.workers, order=order, extra=(chosen.data,)
+            )
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -29,14 +29,14 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.task import Domain, Trials  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.posterior import Inference  # noqa: E402
-from theories.posterior_check import simulation_based_calibration  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
-from theories.sandbox.tracer import LIMITS, Tracer  # noqa: E402
-from theories.theory import Theory, read_program  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.task import Domain, Trials  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.posterior import Inference  # noqa: E402
+from lakatos.theories.posterior_check import simulation_based_calibration  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.sandbox.tracer import LIMITS, Tracer  # noqa: E402
+from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "theories" / "posterior.json"
 RATES = (
@@ -64,7 +64,9 @@ def load(domain: str, name: str) -> Theory:
     return read_program(FAMILIES[domain].program(name))
 
 
-def asked(domain: Domain, n_people: int, n_trials: int, repetitions: int, rng: np.random.Generator) -> Trials:
+def asked(
+    domain: Domain, n_people: int, n_trials: int, repetitions: int, rng: np.random.Generator
+) -> Trials:
     """Who is asked what; the answers are still to come."""
     stimuli = domain.candidates(SETTINGS.get(domain.name, {}), rng, n_trials)
     n_trials = len(stimuli)
@@ -91,7 +93,9 @@ def processor_seconds(inference: Inference) -> float:
     return time.process_time() + sum(session._child._processor_seconds() for session in sessions)
 
 
-def rate(domain: str, name: str, sandbox: Sandbox, tracer: Tracer, *, gradient_free: bool) -> dict[str, object]:
+def rate(
+    domain: str, name: str, sandbox: Sandbox, tracer: Tracer, *, gradient_free: bool
+) -> dict[str, object]:
     """One theory by one sampler."""
     theory = load(domain, name)
     rng = np.random.default_rng(1)
@@ -101,7 +105,9 @@ def rate(domain: str, name: str, sandbox: Sandbox, tracer: Tracer, *, gradient_f
         z = center + 0.5 * rng.standard_normal((1, 10, len(theory.priors)))
         (answers,) = world.simulate(world.parameters(z), rng)
     wall, processor = time.perf_counter(), time.process_time()
-    with Inference(theory, answers, sandbox, tracer=tracer, gradient_free=gradient_free) as inference:
+    with Inference(
+        theory, answers, sandbox, tracer=tracer, gradient_free=gradient_free
+    ) as inference:
         ready, used = time.perf_counter(), processor_seconds(inference)
         found = inference.posterior(draws=1000, tune=500, chains=4, seed=1, sweeps=10)
         done = processor_seconds(inference)
@@ -127,7 +133,12 @@ def rate(domain: str, name: str, sandbox: Sandbox, tracer: Tracer, *, gradient_f
 
 
 def calibration(
-    domain: str, name: str, gradient_free: bool, sandbox: Sandbox, tracer: Tracer, n_simulations: int
+    domain: str,
+    name: str,
+    gradient_free: bool,
+    sandbox: Sandbox,
+    tracer: Tracer,
+    n_simulations: int,
 ) -> dict[str, object]:
     """Ranks of one theory's true parameters."""
     theory = load(domain, name)
@@ -173,12 +184,18 @@ def start_up(tracer: Tracer) -> dict[str, float]:
         child = tracer._fork(LIMITS)
         durations.append(time.perf_counter() - begun)
         child.close()
-    return {"start_wall_s": started, "fork_median_ms": 1000 * float(np.median(durations)), "n_layers": len(layers)}
+    return {
+        "start_wall_s": started,
+        "fork_median_ms": 1000 * float(np.median(durations)),
+        "n_layers": len(layers),
+    }
 
 
 def main() -> None:
     """Measure, print and write; parts that were not asked for keep their last result."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--only", choices=("rates", "calibration"))
     options.add_argument("--simulations", type=int, default=40)
     options.add_argument("--out", type=Path, default=OUT)
@@ -188,7 +205,10 @@ def main() -> None:
 
     def keep(**part: Any) -> None:
         result.update(part)
-        result[f"provenance_{chosen.only or 'all'}"] = {**provenance(), "load_average": os.getloadavg()[1]}
+        result[f"provenance_{chosen.only or 'all'}"] = {
+            **provenance(),
+            "load_average": os.getloadavg()[1],
+        }
         chosen.out.write_text(json.dumps(result, indent=1) + "\n")
 
     with Sandbox() as sandbox, Tracer() as tracer:

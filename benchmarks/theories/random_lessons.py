@@ -25,14 +25,14 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.theories.random_rules import Drawn, pick, table  # noqa: E402
-from experiments.domains.learning import LearningDomain  # noqa: E402
-from experiments.task import Trials  # noqa: E402
-from theories.check import load_theory  # noqa: E402
-from theories.induction.induce import induce  # noqa: E402
-from theories.laboratory import LIMITS  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
-from theories.sequence import follow  # noqa: E402
-from theories.theory import TheoryProgram  # noqa: E402
+from lakatos.experiments.domains.learning import LearningDomain  # noqa: E402
+from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories.check import load_theory  # noqa: E402
+from lakatos.theories.induction.induce import induce  # noqa: E402
+from lakatos.theories.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.sequence import follow  # noqa: E402
+from lakatos.theories.theory import TheoryProgram  # noqa: E402
 
 DOMAIN = LearningDomain()
 TASKS: dict[str, dict[str, Any]] = {
@@ -63,20 +63,29 @@ def _number(rng: np.random.Generator) -> Drawn:
         return value
 
     def faded(past: Past, option: int) -> float:
-        return sum((chosen == option) * paid * (1 - rate) ** age for age, (chosen, paid) in enumerate(past[::-1]))
+        return sum(
+            (chosen == option) * paid * (1 - rate) ** age
+            for age, (chosen, paid) in enumerate(past[::-1])
+        )
 
     return pick(
         rng,
         Drawn(lambda p, o: float(sum(outcomes(p, o)[-k:])), f"total of its last {k} outcomes"),
         Drawn(lambda p, o: float(sum(outcomes(p, o))), "all it paid"),
-        Drawn(lambda p, o: float(np.mean(outcomes(p, o))) if outcomes(p, o) else 0.5, "mean outcome"),
-        Drawn(lambda p, o: outcomes(p, o).count(1) - 2 * outcomes(p, o).count(0), "wins less twice the losses"),
+        Drawn(
+            lambda p, o: float(np.mean(outcomes(p, o))) if outcomes(p, o) else 0.5, "mean outcome"
+        ),
+        Drawn(
+            lambda p, o: outcomes(p, o).count(1) - 2 * outcomes(p, o).count(0),
+            "wins less twice the losses",
+        ),
         Drawn(lambda p, o: -float(len(outcomes(p, o))), "how rarely it was tried"),
         Drawn(lambda p, o: float(sum(c == o for c, _ in p[-5:])), "choices among the last five"),
         Drawn(moved, f"value that moves by {rate}"),
         Drawn(faded, f"fading trace {rate}"),
         Drawn(
-            lambda p, o: -float(sum(c == o and not w for c, w in p[-k - 1 :])), f"few losses in the last {k + 1} steps"
+            lambda p, o: -float(sum(c == o and not w for c, w in p[-k - 1 :])),
+            f"few losses in the last {k + 1} steps",
         ),
         Drawn(lambda p, o: float(len(outcomes(p, o)) >= level), f"at least {level} tries"),
         Drawn(lambda p, o: float(outcomes(p, o)[-1:] == [1]), "last time it won"),
@@ -96,13 +105,21 @@ def _test(rng: np.random.Generator) -> Drawn:
         Drawn(lambda p: run_length([c for c, _ in p]) >= k, f"stayed for {k}"),
         Drawn(lambda p: len(p) % (k + 1) == 0, f"every {k + 1} steps"),
         Drawn(lambda p: len(p) > 10 * k, f"after {10 * k} steps"),
-        Drawn(lambda p: len(outcomes(p, p[-1][0])) > 2 * k, f"last one tried more than {2 * k} times"),
-        Drawn(lambda p: sum(w for _, w in p[-5:]) >= k, f"{k} of the last five won"),
-        Drawn(lambda p: abs(f(p, 0) - f(p, 1)) < 0.3, f"the first two nearly equal in {number.words}"),
         Drawn(
-            lambda p: sum(c != d for (c, _), (d, _) in zip(p[-6:], p[-5:], strict=False)) >= k, f"{k} recent changes"
+            lambda p: len(outcomes(p, p[-1][0])) > 2 * k, f"last one tried more than {2 * k} times"
         ),
-        Drawn(lambda p: sum(not w for c, w in p[-run_length([c for c, _ in p]) :]) >= k, f"{k} losses in this stay"),
+        Drawn(lambda p: sum(w for _, w in p[-5:]) >= k, f"{k} of the last five won"),
+        Drawn(
+            lambda p: abs(f(p, 0) - f(p, 1)) < 0.3, f"the first two nearly equal in {number.words}"
+        ),
+        Drawn(
+            lambda p: sum(c != d for (c, _), (d, _) in zip(p[-6:], p[-5:], strict=False)) >= k,
+            f"{k} recent changes",
+        ),
+        Drawn(
+            lambda p: sum(not w for c, w in p[-run_length([c for c, _ in p]) :]) >= k,
+            f"{k} losses in this stay",
+        ),
     )
 
 
@@ -152,11 +169,16 @@ def draw(rng: np.random.Generator, depth: int = 2) -> Drawn:
     return Drawn(graded, f"graded: {slope} times {number.words} plus {other.words}")
 
 
-def play(rule: Drawn, task: str, n_people: int, noise: float, rng: np.random.Generator) -> tuple[Trials, Any]:
+def play(
+    rule: Drawn, task: str, n_people: int, noise: float, rng: np.random.Generator
+) -> tuple[Trials, Any]:
     """One game, and the probabilities that the rule gave without noise, ``(n_people, n_steps, n_options)``."""
     stimuli = DOMAIN.candidates(TASKS[task], rng, 1000)
     n_steps, n = len(stimuli), DOMAIN.n_options(stimuli)
-    truth, response = np.zeros((n_people, n_steps, n)), np.zeros((n_people, n_steps), dtype=np.int64)
+    truth, response = (
+        np.zeros((n_people, n_steps, n)),
+        np.zeros((n_people, n_steps), dtype=np.int64),
+    )
     reward = np.zeros((n_people, n_steps))
     for person in range(n_people):
         past: list[tuple[int, float]] = []
@@ -194,7 +216,9 @@ def cell(number: int, space: str) -> dict[str, object]:
     with Sandbox(limits=LIMITS) as sandbox:
         for item in found:
             theory = load_theory(TheoryProgram(item.source, "induction"), DOMAIN, sandbox)
-            with sandbox.open_session(theory.program.source, [new.stimuli.arrays], n_options=new.n_options) as session:
+            with sandbox.open_session(
+                theory.program.source, [new.stimuli.arrays], n_options=new.n_options
+            ) as session:
                 own = follow(session, DOMAIN, theory.population(32, lapse=False), new).own
             errors.append(float(np.mean((own - truth) ** 2)))
     return {
@@ -215,15 +239,21 @@ def cell(number: int, space: str) -> dict[str, object]:
 
 def main() -> None:
     """Run what is missing."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--rules", type=int, default=20)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "random_lessons.json"
+        "--out",
+        type=Path,
+        default=ROOT / "benchmarks" / "results" / "theories" / "random_lessons.json",
     )
     chosen = options.parse_args()
-    wanted = [(n, space) for n in range(chosen.first, chosen.first + chosen.rules) for space in TASKS]
+    wanted = [
+        (n, space) for n in range(chosen.first, chosen.first + chosen.rules) for space in TASKS
+    ]
     fields, order = ("number", "space"), itemgetter("space", "number")
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
 

@@ -32,11 +32,11 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories import rules  # noqa: E402
 from benchmarks.theories.hidden_rules import Product, Seen, logistic  # noqa: E402
-from theories.check import load_theory  # noqa: E402
-from theories.induction.induce import induce  # noqa: E402
-from theories.laboratory import LIMITS  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
-from theories.theory import TheoryProgram  # noqa: E402
+from lakatos.theories.check import load_theory  # noqa: E402
+from lakatos.theories.induction.induce import induce  # noqa: E402
+from lakatos.theories.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.theory import TheoryProgram  # noqa: E402
 
 SPACES: dict[str, dict[str, Any]] = {
     "binary": {"validities": rules.VALIDITIES, "levels": [0, 1], "dominated": True},
@@ -93,16 +93,30 @@ def _list(rng: np.random.Generator, top: int) -> Drawn:
         Drawn(lambda own, other: own, "the ratings"),
         Drawn(lambda own, other: own, "the ratings"),
         Drawn(lambda own, other: [own[i] for i in some], f"the ratings on cues {some}"),
-        Drawn(lambda own, other: [x for i, x in enumerate(own) if i != k], f"the ratings on all cues but {k}"),
         Drawn(
-            lambda own, other: [x for x, y in zip(own, other, strict=True) if x > y] or [0], "ratings that are ahead"
+            lambda own, other: [x for i, x in enumerate(own) if i != k],
+            f"the ratings on all cues but {k}",
         ),
-        Drawn(lambda own, other: [x - y for x, y in zip(own, other, strict=True)], "the advantages"),
-        Drawn(lambda own, other: [x for x, y in zip(own, other, strict=True) if x != y] or [0], "ratings that differ"),
+        Drawn(
+            lambda own, other: [x for x, y in zip(own, other, strict=True) if x > y] or [0],
+            "ratings that are ahead",
+        ),
+        Drawn(
+            lambda own, other: [x - y for x, y in zip(own, other, strict=True)], "the advantages"
+        ),
+        Drawn(
+            lambda own, other: [x for x, y in zip(own, other, strict=True) if x != y] or [0],
+            "ratings that differ",
+        ),
         Drawn(lambda own, other: sorted(own)[1:], "all ratings but the lowest"),
         Drawn(lambda own, other: sorted(own)[:-1], "all ratings but the highest"),
-        Drawn(lambda own, other: [abs(x - cut) for x in own], f"the distances of the ratings from {cut}"),
-        Drawn(lambda own, other: [x for x in own if x >= cut] or [0], f"the ratings of at least {cut}"),
+        Drawn(
+            lambda own, other: [abs(x - cut) for x in own],
+            f"the distances of the ratings from {cut}",
+        ),
+        Drawn(
+            lambda own, other: [x for x in own if x >= cut] or [0], f"the ratings of at least {cut}"
+        ),
         Drawn(lambda own, other: [abs(x - y) for x, y in pairwise(own)], "steps from cue to cue"),
     )
 
@@ -114,17 +128,35 @@ def _number(rng: np.random.Generator, top: int, depth: int) -> Drawn:
         weight, level = pick(rng, 0.5, 1, 2), int(rng.integers(1, 2 * top + 1))
         return pick(
             rng,
-            Drawn(lambda own, other: f(own, other) + weight * g(own, other), f"({one.words} + {weight} {two.words})"),
-            Drawn(lambda own, other: f(own, other) - weight * g(own, other), f"({one.words} - {weight} {two.words})"),
-            Drawn(lambda own, other: min(f(own, other), g(own, other)), f"min({one.words}, {two.words})"),
-            Drawn(lambda own, other: max(f(own, other), g(own, other)), f"max({one.words}, {two.words})"),
-            Drawn(lambda own, other: -abs(f(own, other) - level), f"closeness of {one.words} to {level}"),
+            Drawn(
+                lambda own, other: f(own, other) + weight * g(own, other),
+                f"({one.words} + {weight} {two.words})",
+            ),
+            Drawn(
+                lambda own, other: f(own, other) - weight * g(own, other),
+                f"({one.words} - {weight} {two.words})",
+            ),
+            Drawn(
+                lambda own, other: min(f(own, other), g(own, other)),
+                f"min({one.words}, {two.words})",
+            ),
+            Drawn(
+                lambda own, other: max(f(own, other), g(own, other)),
+                f"max({one.words}, {two.words})",
+            ),
+            Drawn(
+                lambda own, other: -abs(f(own, other) - level),
+                f"closeness of {one.words} to {level}",
+            ),
             Drawn(lambda own, other: f(own, other) % 2, f"parity of {one.words}"),
             Drawn(
                 lambda own, other: f(own, other) if g(own, other) >= level else 0,
                 f"({one.words} if {two.words} >= {level} else 0)",
             ),
-            Drawn(lambda own, other: float(f(own, other) > g(own, other)), f"[{one.words} > {two.words}]"),
+            Drawn(
+                lambda own, other: float(f(own, other) > g(own, other)),
+                f"[{one.words} > {two.words}]",
+            ),
         )
     k, cut = int(rng.integers(N_CUES)), int(rng.integers(top + 1))
     chosen = _list(rng, top)
@@ -137,18 +169,39 @@ def _number(rng: np.random.Generator, top: int, depth: int) -> Drawn:
         Drawn(lambda own, other: max(numbers(own, other)), f"max of {words}"),
         Drawn(lambda own, other: min(numbers(own, other)), f"min of {words}"),
         Drawn(lambda own, other: median(numbers(own, other)), f"median of {words}"),
-        Drawn(lambda own, other: max(numbers(own, other)) - min(numbers(own, other)), f"range of {words}"),
-        Drawn(lambda own, other: sum(x >= cut for x in numbers(own, other)), f"count of {words} >= {cut}"),
-        Drawn(lambda own, other: sum(x == cut for x in numbers(own, other)), f"count of {words} == {cut}"),
+        Drawn(
+            lambda own, other: max(numbers(own, other)) - min(numbers(own, other)),
+            f"range of {words}",
+        ),
+        Drawn(
+            lambda own, other: sum(x >= cut for x in numbers(own, other)),
+            f"count of {words} >= {cut}",
+        ),
+        Drawn(
+            lambda own, other: sum(x == cut for x in numbers(own, other)),
+            f"count of {words} == {cut}",
+        ),
         Drawn(lambda own, other: len(set(numbers(own, other))), f"different values among {words}"),
-        Drawn(lambda own, other: max(Counter(numbers(own, other)).values()), f"most alike among {words}"),
-        Drawn(lambda own, other: max(len(list(run)) for _, run in groupby(own)), "longest run of equal ratings"),
+        Drawn(
+            lambda own, other: max(Counter(numbers(own, other)).values()),
+            f"most alike among {words}",
+        ),
+        Drawn(
+            lambda own, other: max(len(list(run)) for _, run in groupby(own)),
+            "longest run of equal ratings",
+        ),
         Drawn(lambda own, other: sum(y > x for x, y in pairwise(own)), "rises down the cues"),
         Drawn(lambda own, other: -own.index(max(own)), "earliness of the best rating"),
         Drawn(lambda own, other: -own.index(min(own)), "earliness of the worst rating"),
-        Drawn(lambda own, other: sum(v * x for v, x in zip(validities, own, strict=True)), "weighted sum"),
+        Drawn(
+            lambda own, other: sum(v * x for v, x in zip(validities, own, strict=True)),
+            "weighted sum",
+        ),
         Drawn(lambda own, other: sum(x > y for x, y in zip(own, other, strict=True)), "cues ahead"),
-        Drawn(lambda own, other: sum(x >= y for x, y in zip(own, other, strict=True)), "cues not behind"),
+        Drawn(
+            lambda own, other: sum(x >= y for x, y in zip(own, other, strict=True)),
+            "cues not behind",
+        ),
         Drawn(lambda own, other: own[0] - own[-1], "first less last rating"),
     )
 
@@ -166,13 +219,24 @@ def _test(rng: np.random.Generator, top: int) -> Drawn:
     return pick(
         rng,
         Drawn(lambda t: abs(_lead(one, t)) >= level, f"|lead in {one.words}| >= {level}"),
-        Drawn(lambda t: f(t.a, t.b) + f(t.b, t.a) >= level, f"both together {one.words} >= {level}"),
+        Drawn(
+            lambda t: f(t.a, t.b) + f(t.b, t.a) >= level, f"both together {one.words} >= {level}"
+        ),
         Drawn(lambda t: (f(t.a, t.b) + f(t.b, t.a)) % 2 == 0, f"both together {one.words} even"),
-        Drawn(lambda t: min(f(t.a, t.b), f(t.b, t.a)) >= level, f"both have {one.words} >= {level}"),
-        Drawn(lambda t: max(f(t.a, t.b), f(t.b, t.a)) >= level, f"either has {one.words} >= {level}"),
-        Drawn(lambda t: _lead(one, t) * _lead(two, t) < 0, f"conflict of {one.words} and {two.words}"),
+        Drawn(
+            lambda t: min(f(t.a, t.b), f(t.b, t.a)) >= level, f"both have {one.words} >= {level}"
+        ),
+        Drawn(
+            lambda t: max(f(t.a, t.b), f(t.b, t.a)) >= level, f"either has {one.words} >= {level}"
+        ),
+        Drawn(
+            lambda t: _lead(one, t) * _lead(two, t) < 0, f"conflict of {one.words} and {two.words}"
+        ),
         Drawn(lambda t: t.a[k] == t.b[k], f"equal on cue {k}"),
-        Drawn(lambda t: sum(x == y for x, y in zip(t.a, t.b, strict=True)) >= 2, "products equal on at least two cues"),
+        Drawn(
+            lambda t: sum(x == y for x, y in zip(t.a, t.b, strict=True)) >= 2,
+            "products equal on at least two cues",
+        ),
         Drawn(lambda t: f(t.b, t.a) >= level, f"B has {one.words} >= {level}"),
     )
 
@@ -197,15 +261,33 @@ def _past_test(rng: np.random.Generator, top: int) -> Drawn:
     return pick(
         rng,
         Drawn(of_last(lambda p: p.choice == 1), "B was taken last", True),
-        Drawn(of_last(lambda p: chosen(p) > refused(p)), f"what was taken last had more {number.words}", True),
-        Drawn(of_last(lambda p: chosen(p) >= level), f"what was taken last had {number.words} >= {level}", True),
+        Drawn(
+            of_last(lambda p: chosen(p) > refused(p)),
+            f"what was taken last had more {number.words}",
+            True,
+        ),
+        Drawn(
+            of_last(lambda p: chosen(p) >= level),
+            f"what was taken last had {number.words} >= {level}",
+            True,
+        ),
         Drawn(lambda t: len(t.past) % 2 == 1, "even place", True),
         Drawn(lambda t: len(t.past) >= 24, "second half", True),
         Drawn(
-            lambda t: len(t.past) > 1 and t.past[-1].choice == t.past[-2].choice, "the last two on the same side", True
+            lambda t: len(t.past) > 1 and t.past[-1].choice == t.past[-2].choice,
+            "the last two on the same side",
+            True,
         ),
-        Drawn(lambda t: bool(t.past) and now(t) > chosen(t.past[-1]), f"more {number.words} than last time", True),
-        Drawn(lambda t: sum(p.choice for p in t.past) > len(t.past) / 2, "B was taken more often", True),
+        Drawn(
+            lambda t: bool(t.past) and now(t) > chosen(t.past[-1]),
+            f"more {number.words} than last time",
+            True,
+        ),
+        Drawn(
+            lambda t: sum(p.choice for p in t.past) > len(t.past) / 2,
+            "B was taken more often",
+            True,
+        ),
     )
 
 
@@ -225,7 +307,9 @@ def _rule(rng: np.random.Generator, top: int, depth: int) -> Drawn:
     rest = more.run
     if kind < 0.35:
         return Drawn(
-            lambda t: rest(t) if follow(t) == 0.5 else follow(t), f"{alone.words}; at a tie {more.words}", more.has_past
+            lambda t: rest(t) if follow(t) == 0.5 else follow(t),
+            f"{alone.words}; at a tie {more.words}",
+            more.has_past,
         )
     if kind < 0.45:
         least = pick(rng, 2, 3)
@@ -246,11 +330,15 @@ def _rule(rng: np.random.Generator, top: int, depth: int) -> Drawn:
     if kind < 0.85:
         test = _past_test(rng, top)
         return Drawn(
-            lambda t: follow(t) if test.run(t) else rest(t), f"if {test.words}: {alone.words}; else {more.words}", True
+            lambda t: follow(t) if test.run(t) else rest(t),
+            f"if {test.words}: {alone.words}; else {more.words}",
+            True,
         )
     if kind < 0.93:
         slope = pick(rng, 0.5, 1.0, 2.0)
-        return Drawn(lambda t: logistic(slope * _lead(number, t)), f"{alone.words}, graded by {slope}")
+        return Drawn(
+            lambda t: logistic(slope * _lead(number, t)), f"{alone.words}, graded by {slope}"
+        )
     share = pick(rng, 0.5, 0.7)
     other = _rule(rng, top, 0)
     return Drawn(
@@ -273,16 +361,27 @@ def cell(number: int, space: str) -> dict[str, object]:
     for place in range(rules.N_EXPERIMENTS):
         candidates = rules.DOMAIN.candidates(SPACES[space], rng, rules.N_TRIALS)
         stimuli = rules.randomly_swapped(candidates, rng)
-        data.append(rules.simulate(rule, stimuli, rules.N_PEOPLE, noise, f"experiment {place + 1}", rng))
+        data.append(
+            rules.simulate(rule, stimuli, rules.N_PEOPLE, noise, f"experiment {place + 1}", rng)
+        )
     begun = time.process_time()
     found = induce(rules.DOMAIN, [item.trials for item in data], np.random.default_rng(number))
     seconds = time.process_time() - begun
-    fresh = rules.randomly_swapped(rules.DOMAIN.candidates(SPACES[space], np.random.default_rng(99), N_SPACE), rng)
+    fresh = rules.randomly_swapped(
+        rules.DOMAIN.candidates(SPACES[space], np.random.default_rng(99), N_SPACE), rng
+    )
     with Sandbox(limits=LIMITS) as sandbox:
-        theories = [load_theory(TheoryProgram(item.source, "induction"), rules.DOMAIN, sandbox) for item in found]
+        theories = [
+            load_theory(TheoryProgram(item.source, "induction"), rules.DOMAIN, sandbox)
+            for item in found
+        ]
         if drawn.has_past:
-            new = rules.simulate(rule, fresh.take(np.arange(rules.N_TRIALS)), 40, 0.0, "new people", rng)
-            predicted = [rules.step_probabilities(theory, new.trials, sandbox) for theory in theories]
+            new = rules.simulate(
+                rule, fresh.take(np.arange(rules.N_TRIALS)), 40, 0.0, "new people", rng
+            )
+            predicted = [
+                rules.step_probabilities(theory, new.trials, sandbox) for theory in theories
+            ]
             errors = [float(np.mean((p - new.truth) ** 2)) for p in predicted]
         else:
             truth = proportions(rule, fresh, top)
@@ -319,7 +418,9 @@ def table(cells: Sequence[dict[str, Any]]) -> str:
     lines = []
     groups: dict[str, list[dict[str, Any]]] = {"all": list(cells)}
     for item in cells:
-        groups.setdefault(f"{item['space']}, {'history' if item['has_past'] else 'no history'}", []).append(item)
+        groups.setdefault(
+            f"{item['space']}, {'history' if item['has_past'] else 'no history'}", []
+        ).append(item)
     for name, items in groups.items():
         for key in ("error", "best_error"):
             values = np.array([item[key] for item in items])
@@ -330,20 +431,33 @@ def table(cells: Sequence[dict[str, Any]]) -> str:
                 f"  below 0.01 {good:.2f}  n={len(values)}"
             )
     lines.append(f"seconds {np.mean([item['seconds'] for item in cells]):.1f}")
-    lines += [f"{i['error']:.4f} {i['space']} {i['noise']} {i['rule']} | {i['n_terms']} {i['claim']}" for i in cells]
+    lines += [
+        f"{i['error']:.4f} {i['space']} {i['noise']} {i['rule']} | {i['n_terms']} {i['claim']}"
+        for i in cells
+    ]
     return "\n".join(lines)
 
 
 def main() -> None:
     """Run what is missing."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--rules", type=int, default=30)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--spaces", nargs="*", default=list(SPACES))
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "random_rules.json")
+    options.add_argument(
+        "--out",
+        type=Path,
+        default=ROOT / "benchmarks" / "results" / "theories" / "random_rules.json",
+    )
     chosen = options.parse_args()
-    wanted = [(n, space) for n in range(chosen.first, chosen.first + chosen.rules) for space in chosen.spaces]
+    wanted = [
+        (n, space)
+        for n in range(chosen.first, chosen.first + chosen.rules)
+        for space in chosen.spaces
+    ]
     fields, order = ("number", "space"), itemgetter("space", "number")
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
 

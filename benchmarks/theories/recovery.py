@@ -22,12 +22,12 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.power import wilson_interval  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.score import log_predictive  # noqa: E402
-from theories.theory import read_program  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.score import log_predictive  # noqa: E402
+from lakatos.theories.theory import read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "recovery.json"
 SPACES: dict[str, dict[str, Any]] = {
@@ -52,12 +52,16 @@ def confusion(name: str, seed: int) -> dict[str, Any]:
     named = np.zeros((len(theories), len(theories)), dtype=int)
     with Laboratory(domain, 2) as laboratory:
         n_people = 1 << (n_groups * N_PEOPLE - 1).bit_length()
-        simulated = laboratory.simulate(list(theories.values()), stimuli, n_people, rng, repetitions=repetitions)
+        simulated = laboratory.simulate(
+            list(theories.values()), stimuli, n_people, rng, repetitions=repetitions
+        )
         scores = []
         for theory in theories.values():
             evidence = laboratory.evidence(theory, simulated, n_draws)
             scores.append([log_predictive(item).log_predictive for item in evidence])
-    for true, own in enumerate(np.moveaxis(np.array(scores), 0, -1)):  # (true, person, scoring theory)
+    for true, own in enumerate(
+        np.moveaxis(np.array(scores), 0, -1)
+    ):  # (true, person, scoring theory)
         people = rng.permutation(len(own))[: n_groups * N_PEOPLE].reshape(n_groups, N_PEOPLE)
         best = own[people].sum(axis=1).argmax(axis=-1)
         named[true] += np.bincount(best, minlength=len(theories))
@@ -86,7 +90,9 @@ def table(cell: dict[str, Any]) -> str:
     for place, name in enumerate(names):
         row = named[place] / named[place].sum()
         others = [
-            f"{names[other]} {row[other]:.2f}" for other in np.argsort(-row) if other != place and row[other] > 0.1
+            f"{names[other]} {row[other]:.2f}"
+            for other in np.argsort(-row)
+            if other != place and row[other] > 0.1
         ]
         lines.append(f"  {name:38s} {row[place]:.2f}   {', '.join(others)}")
     return "\n".join(lines)
@@ -94,7 +100,9 @@ def table(cell: dict[str, Any]) -> str:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--domains", nargs="*", default=list(SPACES))
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--out", type=Path, default=RESULT)

@@ -30,14 +30,14 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen  # noqa: E402
-from experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
-from experiments.task import Stimuli, Trials  # noqa: E402
-from theories.check import load_theory  # noqa: E402
-from theories.induction.induce import induce  # noqa: E402
-from theories.laboratory import LIMITS  # noqa: E402
-from theories.sandbox.client import Sandbox  # noqa: E402
-from theories.sequence import expected, follow  # noqa: E402
-from theories.theory import Theory, TheoryProgram  # noqa: E402
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
+from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
+from lakatos.theories.check import load_theory  # noqa: E402
+from lakatos.theories.induction.induce import induce  # noqa: E402
+from lakatos.theories.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.sequence import expected, follow  # noqa: E402
+from lakatos.theories.theory import Theory, TheoryProgram  # noqa: E402
 
 Array = NDArray[np.float64]
 DOMAIN = MultiattributeDomain()
@@ -72,7 +72,10 @@ def simulate(
     validities = tuple(float(v) for v in stimuli["validities"][0])
     n_rows = N_REPETITIONS * len(shown)
     order = rng.permuted(np.tile(np.arange(len(shown)), (n_people, N_REPETITIONS)), axis=1)
-    chance, disposition = rng.random((n_people, n_rows)), (rng.permutation(n_people) + rng.random()) / n_people
+    chance, disposition = (
+        rng.random((n_people, n_rows)),
+        (rng.permutation(n_people) + rng.random()) / n_people,
+    )
     truth, response = np.zeros((n_people, n_rows)), np.zeros((n_people, n_rows), dtype=np.int64)
     for person in range(n_people):
         past: list[Past] = []
@@ -119,8 +122,13 @@ def whole_space(space: str) -> Stimuli:
 
 def true_proportions(rule: Rule, stimuli: Stimuli) -> Array:
     """``(n_trials,)`` of a rule without memory, averaged over people's dispositions."""
-    top, validities = int(stimuli["rating_max"][0]), tuple(float(v) for v in stimuli["validities"][0])
-    people = (np.arange(100) + 0.5) / 100 if rule.__name__ == "two_kinds_of_people" else np.array([0.5])
+    top, validities = (
+        int(stimuli["rating_max"][0]),
+        tuple(float(v) for v in stimuli["validities"][0]),
+    )
+    people = (
+        (np.arange(100) + 0.5) / 100 if rule.__name__ == "two_kinds_of_people" else np.array([0.5])
+    )
     return np.array(
         [
             np.mean([rule(Seen(a, b, validities, top, (), float(who), 48)) for who in people])
@@ -138,7 +146,11 @@ def space_error(theory: Theory, stimuli: Stimuli, truth: Array, sandbox: Sandbox
     if not theory.learns:
         (p,) = sandbox.probabilities(theory.program.source, population, [stimuli.arrays])
         return float(np.mean((p.mean(axis=0)[:, 1] - truth) ** 2))
-    rows = np.random.default_rng(1).choice(len(stimuli), 200, replace=False) if len(stimuli) > 200 else slice(None)
+    rows = (
+        np.random.default_rng(1).choice(len(stimuli), 200, replace=False)
+        if len(stimuli) > 200
+        else slice(None)
+    )
     some = stimuli.take(np.arange(len(stimuli))[rows])
     with sandbox.open_session(theory.program.source, [], n_options=2) as session:
         p = expected(session, DOMAIN, population, some, np.random.default_rng(2), n_orders=2)
@@ -148,7 +160,9 @@ def space_error(theory: Theory, stimuli: Stimuli, truth: Array, sandbox: Sandbox
 def step_probabilities(theory: Theory, trials: Trials, sandbox: Sandbox) -> Array:
     """``(n_rows,)`` of the second option, each given the answers before it."""
     population = theory.population(32, lapse=False)
-    with sandbox.open_session(theory.program.source, [trials.stimuli.arrays], n_options=2) as session:
+    with sandbox.open_session(
+        theory.program.source, [trials.stimuli.arrays], n_options=2
+    ) as session:
         if not theory.learns:
             return np.asarray(session.probabilities(population)[0].mean(axis=0)[trials.trial, 1])
         return follow(session, DOMAIN, population, trials).own[..., 1].ravel()
@@ -177,7 +191,12 @@ def generic(data: list[Sequences], noise: float, with_memory: bool) -> object:
                 n.append(rows.sum())
                 group.append(100 * number + trial)
     points, target, weight = np.array(x), np.array(y), np.array(n, dtype=float)
-    fold = np.random.default_rng(5).permutation(N_EXPERIMENTS * N_TRIALS)[np.unique(group, return_inverse=True)[1]] % 5
+    fold = (
+        np.random.default_rng(5).permutation(N_EXPERIMENTS * N_TRIALS)[
+            np.unique(group, return_inverse=True)[1]
+        ]
+        % 5
+    )
     squared = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
     best = (np.inf, 1.0, 1.0)
     for width in (0.5, 1.0, 1.5, 2.5, 4.0, 8.0):
@@ -186,11 +205,15 @@ def generic(data: list[Sequences], noise: float, with_memory: bool) -> object:
             error = 0.0
             for left_out in range(5):
                 a, b = fold != left_out, fold == left_out
-                solved = np.linalg.solve(kernel[np.ix_(a, a)] + ridge * np.diag(1 / weight[a]), target[a])
+                solved = np.linalg.solve(
+                    kernel[np.ix_(a, a)] + ridge * np.diag(1 / weight[a]), target[a]
+                )
                 error += float((weight[b] * (kernel[np.ix_(b, a)] @ solved - target[b]) ** 2).sum())
             best = min(best, (error, width, ridge))
     _, width, ridge = best
-    solved = np.linalg.solve(np.exp(-squared / (2 * width**2)) + ridge * np.diag(1 / weight), target)
+    solved = np.linalg.solve(
+        np.exp(-squared / (2 * width**2)) + ridge * np.diag(1 / weight), target
+    )
 
     def predict(stimuli: Stimuli, last: Array) -> Array:
         distance = ((inputs(stimuli, last)[:, None] - points[None]) ** 2).sum(axis=-1)
@@ -230,7 +253,9 @@ def cell(name: str, space: str, noise: float, seed: int) -> dict[str, object]:
     }
     learner: Any = generic(data, noise, with_memory)
     with Sandbox(limits=LIMITS) as sandbox:
-        theories = [load_theory(TheoryProgram(item.source, "induction"), DOMAIN, sandbox) for item in found]
+        theories = [
+            load_theory(TheoryProgram(item.source, "induction"), DOMAIN, sandbox) for item in found
+        ]
         if not with_memory:
             stimuli = whole_space(space)
             truth = true_proportions(rule, stimuli)
@@ -244,9 +269,13 @@ def cell(name: str, space: str, noise: float, seed: int) -> dict[str, object]:
             predicted = [step_probabilities(theory, new.trials, sandbox) for theory in theories]
             errors = [float(np.mean((p - truth) ** 2)) for p in predicted]
             baseline = learner(new.trials.stimuli.take(new.trials.trial), last)
-            repeats = [float(np.where(last > 0, p, 1 - p)[last != 0].mean()) for p in (truth, predicted[0])]
+            repeats = [
+                float(np.where(last > 0, p, 1 - p)[last != 0].mean()) for p in (truth, predicted[0])
+            ]
             result |= {"repeated_true": repeats[0], "repeated_predicted": repeats[1]}
-    named_without = [e for e, item in zip(errors, found, strict=True) if "def learn" not in item.source]
+    named_without = [
+        e for e, item in zip(errors, found, strict=True) if "def learn" not in item.source
+    ]
     return result | {
         "error": errors[0],
         "best_error": min(errors),
@@ -273,9 +302,19 @@ def table(cells: list[dict[str, Any]]) -> str:
             here = [item for item in cells if (item["space"], item["noise"]) == (space, noise)]
             for group in ("canonical", "odd", "history"):
                 for held_out in (False, True):
-                    chosen = [item for item in here if (item["group"], item["held_out"]) == (group, held_out)]
+                    chosen = [
+                        item
+                        for item in here
+                        if (item["group"], item["held_out"]) == (group, held_out)
+                    ]
                     if chosen:
-                        set_ = "" if group == "canonical" else "held out" if held_out else "development"
+                        set_ = (
+                            ""
+                            if group == "canonical"
+                            else "held out"
+                            if held_out
+                            else "development"
+                        )
                         lines.append(line(f"{space} {noise:4.0%} {group} {set_}", chosen))
     for name in RULES:
         chosen = [item for item in cells if item["rule"] == name]
@@ -286,13 +325,17 @@ def table(cells: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=2)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--noise", type=float, nargs="*", default=[0.0, 0.25])
     options.add_argument("--spaces", nargs="*", default=list(SPACES))
     options.add_argument("--rules", nargs="*", default=list(RULES))
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "rules.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "rules.json"
+    )
     chosen = options.parse_args()
     wanted = [
         (name, space, noise, seed)

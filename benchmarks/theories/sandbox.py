@@ -32,14 +32,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains import DOMAINS  # noqa: E402
-from experiments.task import Stimuli  # noqa: E402
-from theories.behave import Crowd, behave  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.peer import import_autocog  # noqa: E402
-from theories.sandbox.client import Limits, Sandbox  # noqa: E402
-from theories.sandbox.doctor import COIN, probe  # noqa: E402
-from theories.theory import Theory, read_program  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.task import Stimuli  # noqa: E402
+from lakatos.theories.behave import Crowd, behave  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.peer import import_autocog  # noqa: E402
+from lakatos.theories.sandbox.client import Limits, Sandbox  # noqa: E402
+from lakatos.theories.sandbox.doctor import COIN, probe  # noqa: E402
+from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1]}
@@ -82,7 +82,9 @@ def people(theory: Theory, n: int, rng: np.random.Generator) -> dict[str, np.nda
     return {name: rng.uniform(prior.low, prior.high, n) for name, prior in theory.priors.items()}
 
 
-def rate(work: Callable[[np.random.Generator], int], seconds: float, rng: np.random.Generator) -> tuple[int, float]:
+def rate(
+    work: Callable[[np.random.Generator], int], seconds: float, rng: np.random.Generator
+) -> tuple[int, float]:
     """Choices made by repeated ``work`` and the time it took, after one round that does not count."""
     work(rng)
     n, begun = 0, time.perf_counter()
@@ -91,7 +93,9 @@ def rate(work: Callable[[np.random.Generator], int], seconds: float, rng: np.ran
     return n, spent
 
 
-def crowds(theory: Theory, n_people: int, seconds: float, rng: np.random.Generator, how: str) -> tuple[int, float]:
+def crowds(
+    theory: Theory, n_people: int, seconds: float, rng: np.random.Generator, how: str
+) -> tuple[int, float]:
     """Choices and seconds of one thread with a sandbox of its own."""
     stimuli, order = design(), orders(n_people, rng)
     with Sandbox(limits=LIMITS) as sandbox:
@@ -112,14 +116,22 @@ def crowds(theory: Theory, n_people: int, seconds: float, rng: np.random.Generat
 
                 return rate(counted, seconds, rng)
         with Crowd(theory, DOMAIN, sandbox, stimuli) as crowd:
-            return rate(lambda rng: crowd.behave(people(theory, n_people, rng), order, rng).response.size, seconds, rng)
+            return rate(
+                lambda rng: crowd.behave(people(theory, n_people, rng), order, rng).response.size,
+                seconds,
+                rng,
+            )
 
 
-def per_second(theory: Theory, n_people: int, seconds: float, how: str, n_threads: int = 2) -> float:
+def per_second(
+    theory: Theory, n_people: int, seconds: float, how: str, n_threads: int = 2
+) -> float:
     """Choices per second of some threads together."""
     generators = np.random.default_rng([SEED, n_people]).spawn(n_threads)
     with ThreadPoolExecutor(n_threads) as threads:
-        found = list(threads.map(lambda rng: crowds(theory, n_people, seconds, rng, how), generators))
+        found = list(
+            threads.map(lambda rng: crowds(theory, n_people, seconds, rng, how), generators)
+        )
     return sum(n / spent for n, spent in found)
 
 
@@ -137,7 +149,9 @@ def plain_loop(seconds: float) -> float:
             parameters = {"beta": rng.uniform(0.1, 20), "epsilon": rng.uniform(0, 0.5)}
             history: dict[str, list[object]] = {"stimulus": [], "response": []}
             for trial in person:
-                p = predict({**parameters, "validities": validities[trial]}, ratings[trial], history)
+                p = predict(
+                    {**parameters, "validities": validities[trial]}, ratings[trial], history
+                )
                 history["stimulus"].append(ratings[trial])
                 history["response"].append(policy(p))
                 n += 1
@@ -162,26 +176,44 @@ def calls() -> dict[str, dict[str, float]]:
     found = {}
     one = {"x": np.zeros(1)}
     with Sandbox(limits=LIMITS) as sandbox:
-        found["new theory"] = measured(lambda: sandbox.probabilities(COIN, one, [{"x": np.zeros(2)}]), 50)
+        found["new theory"] = measured(
+            lambda: sandbox.probabilities(COIN, one, [{"x": np.zeros(2)}]), 50
+        )
         for n_draws, n_trials in ((1, 2), (512, 25), (512, 100), (512, 1000), (512, 4000)):
             draws = {"x": np.zeros(n_draws)}
             with sandbox.open_session(constant, [{"x": np.zeros(n_trials)}]) as session:
-                found[f"{16e-6 * n_draws * n_trials:.3g} MB"] = measured(lambda: session.probabilities(draws), 300)  # noqa: B023
+                found[f"{16e-6 * n_draws * n_trials:.3g} MB"] = measured(
+                    lambda: session.probabilities(draws), 300
+                )  # noqa: B023
     return found
 
 
 def main() -> None:
     """Measure, print and write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--people", type=int, nargs="+", default=[25, 100, 1000, 10_000, 100_000, 1_000_000])
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--people", type=int, nargs="+", default=[25, 100, 1000, 10_000, 100_000, 1_000_000]
+    )
     options.add_argument("--seconds", type=float, default=3.0, help="per measurement")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "sandbox.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "sandbox.json"
+    )
     chosen = options.parse_args()
     theory = read_program(FAMILIES["multiattribute"].program("weighted_additive"))
-    result: dict[str, object] = {**provenance(), "seed": SEED, "load_average": os.getloadavg(), "probe": probe()}
+    result: dict[str, object] = {
+        **provenance(),
+        "seed": SEED,
+        "load_average": os.getloadavg(),
+        "probe": probe(),
+    }
     result["calls"] = calls()
     for name, row in result["calls"].items():  # type: ignore[attr-defined]
-        print(f"{name:>12s}: {row['least_ms']:.3f} ms at least, median {row['median_ms']:.3f} ms", flush=True)
+        print(
+            f"{name:>12s}: {row['least_ms']:.3f} ms at least, median {row['median_ms']:.3f} ms",
+            flush=True,
+        )
     loop = plain_loop(chosen.seconds)
     print(f"plain loop: {loop:,.0f} choices per second", flush=True)
     rates: dict[str, dict[str, float]] = {}
@@ -189,16 +221,23 @@ def main() -> None:
         rates[how] = {}
         for n_people in chosen.people:
             rates[how][str(n_people)] = own = per_second(theory, n_people, chosen.seconds, how)
-            print(f"{how}, {n_people:9,d} people: {own / 1e6:8.2f} million per second, {own / loop:,.0f} x", flush=True)
+            print(
+                f"{how}, {n_people:9,d} people: {own / 1e6:8.2f} million per second, {own / loop:,.0f} x",
+                flush=True,
+            )
     single = per_second(theory, 10_000, chosen.seconds, "kept process", n_threads=1)
     print(f"one thread, 10,000 people: {single / 1e6:.2f} million per second")
     peers = {}
     with Sandbox(limits=LIMITS) as sandbox:
-        looking_back = PREDICT.replace("    ratings =", "    n_before = len(history)\n    ratings =")
+        looking_back = PREDICT.replace(
+            "    ratings =", "    n_before = len(history)\n    ratings ="
+        )
         for name, text in (("trial by trial", PREDICT), ("with history", looking_back)):
             peer = read_program(import_autocog({**PEER, "predict_source": text}, sandbox))
             for n_people in (25, 100):
-                peers[f"{name}, {n_people} people"] = own = per_second(peer, n_people, chosen.seconds, "kept process")
+                peers[f"{name}, {n_people} people"] = own = per_second(
+                    peer, n_people, chosen.seconds, "kept process"
+                )
                 print(
                     f"peer, {name}, {n_people} people: {own:,.0f} per second, {own / loop:.1f} x",
                     flush=True,

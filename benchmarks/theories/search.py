@@ -31,16 +31,16 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.cells import standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
-from experiments.task import Trials  # noqa: E402
-from theories.advocate import Attempt, Brief, Evaluate, GrammarAdvocate, Start, ranked  # noqa: E402
-from theories.errors import TheoryError  # noqa: E402
-from theories.evaluate import Evaluated  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.grammar import Composition  # noqa: E402
-from theories.laboratory import Laboratory  # noqa: E402
-from theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
-from traces.digest import Digest  # noqa: E402
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
+from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories.advocate import Attempt, Brief, Evaluate, GrammarAdvocate, Start, ranked  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.traces.digest import Digest  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "search.json"
@@ -65,8 +65,14 @@ DETERMINISTIC = ("deterministic",)
 CANONICAL: dict[str, Rule] = {
     "weighted additive": ({"choice": DETERMINISTIC}, {}),
     "equal weights": ({"weight": ("equal",)}, {"sensitivity": (8.0, 0.2)}),
-    "diminishing returns": ({"utility": ("diminishing",)}, {"curvature": (0.4, 0.2), "sensitivity": (10.0, 0.2)}),
-    "satisficing": ({"utility": ("satisficing",)}, {"aspiration": (0.6, 0.05), "sensitivity": (5.0, 0.2)}),
+    "diminishing returns": (
+        {"utility": ("diminishing",)},
+        {"curvature": (0.4, 0.2), "sensitivity": (10.0, 0.2)},
+    ),
+    "satisficing": (
+        {"utility": ("satisficing",)},
+        {"aspiration": (0.6, 0.05), "sensitivity": (5.0, 0.2)},
+    ),
 }
 COMPOSED: dict[str, Rule] = {
     "parity and weights": (
@@ -130,7 +136,9 @@ def rule(name: str) -> Theory:
         shape = {"prior": "log_normal", "median": center, "log_sd": spread}
         shape = shape if is_log else {"prior": "normal", "mean": center, "sd": spread}
         priors[parameter] = shape | {"low": declared["low"], "high": declared["high"]}
-    return read_program(TheoryProgram(GRAMMAR.write(Composition(composition.slots, priors), name), "hidden"))
+    return read_program(
+        TheoryProgram(GRAMMAR.write(Composition(composition.slots, priors), name), "hidden")
+    )
 
 
 class Problem:
@@ -141,13 +149,17 @@ class Problem:
         rng = np.random.default_rng([seed, n_trials, *name.encode()])
         self.laboratory, self.hidden = laboratory, rule(name)
         stimuli = DOMAIN.candidates(SETTINGS, rng, n_trials)
-        self.trials: list[Trials] = laboratory.simulate([self.hidden], stimuli, N_PEOPLE, rng, repetitions=REPETITIONS)
+        self.trials: list[Trials] = laboratory.simulate(
+            [self.hidden], stimuli, N_PEOPLE, rng, repetitions=REPETITIONS
+        )
         self.space = DOMAIN.candidates(SETTINGS, np.random.default_rng(0), N_SPACE)
         self.truth = laboratory.proportions(self.hidden, self.space, 1024)[:, 1]
         self._fits: dict[object, Evaluated | TheoryError] = {}
         self._errors: dict[object, float] = {}
 
-    def evaluate(self, items: Sequence[tuple[Composition, Digest | None]]) -> list[Evaluated | TheoryError]:
+    def evaluate(
+        self, items: Sequence[tuple[Composition, Digest | None]]
+    ) -> list[Evaluated | TheoryError]:
         """Each composition is fitted once, whoever asks."""
         new = {composition.key: (composition, parent) for composition, parent in items}
         new = {key: item for key, item in new.items() if key not in self._fits}
@@ -159,12 +171,16 @@ class Problem:
         """Mean squared error against the rule."""
         key = fit.composition.key
         if key not in self._errors:
-            predicted = self.laboratory.proportions(fit.theory, self.space, N_DRAWS, lapse=False)[:, 1]
+            predicted = self.laboratory.proportions(fit.theory, self.space, N_DRAWS, lapse=False)[
+                :, 1
+            ]
             self._errors[key] = float(np.mean((predicted - self.truth) ** 2))
         return self._errors[key]
 
 
-def search(method: str, brief: Brief, evaluate: Evaluate, rng: np.random.Generator) -> list[Attempt]:
+def search(
+    method: str, brief: Brief, evaluate: Evaluate, rng: np.random.Generator
+) -> list[Attempt]:
     """All that a method tried, best first."""
     advocate = GrammarAdvocate(GRAMMAR)
     if method == "tree":
@@ -186,7 +202,10 @@ def search(method: str, brief: Brief, evaluate: Evaluate, rng: np.random.Generat
             attempt([GRAMMAR.compose(rng)])
             continue
         turns = [start.composition.key for start in brief.starts]
-        order = [*turns, *(item.composition.key for item in ranked(tried.values()) if item.evaluated)]
+        order = [
+            *turns,
+            *(item.composition.key for item in ranked(tried.values()) if item.evaluated),
+        ]
         key = next(key for key in order if key not in expanded)
         expanded.add(key)
         edits = GRAMMAR.edits(tried[key].composition)
@@ -197,7 +216,8 @@ def search(method: str, brief: Brief, evaluate: Evaluate, rng: np.random.Generat
 def one(name: str, n_trials: int, seed: int, n_candidates: int) -> list[dict[str, object]]:
     """Every method on one problem."""
     starts = tuple(
-        Start(None, Composition(dict(FAMILIES["multiattribute"].seeds[seed_theory][1].slots))) for seed_theory in STARTS
+        Start(None, Composition(dict(FAMILIES["multiattribute"].seeds[seed_theory][1].slots)))
+        for seed_theory in STARTS
     )
     brief = Brief(starts, n_candidates=n_candidates)
     with Laboratory(DOMAIN, n_workers=1) as laboratory:
@@ -213,7 +233,9 @@ def one(name: str, n_trials: int, seed: int, n_candidates: int) -> list[dict[str
             working = [(item, item.evaluated) for item in attempts if item.evaluated is not None]
             least = min(fit.error for _, fit in working)
             named = {
-                str(slack): problem.error(next(fit for _, fit in working if fit.error <= slack * least))
+                str(slack): problem.error(
+                    next(fit for _, fit in working if fit.error <= slack * least)
+                )
                 for slack in SLACKS
             }
             best = min(working, key=lambda pair: problem.error(pair[1]))[1]
@@ -247,12 +269,16 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
             mine = [cell for cell in here if cell["method"] == method]
             if not mine:
                 continue
-            row: dict[str, object] = {"rules": "composed" if composed else "canonical", "method": method}
+            row: dict[str, object] = {
+                "rules": "composed" if composed else "canonical",
+                "method": method,
+            }
             for what in ("named", "best", "own"):
                 row[what] = _mean([cell[what] for cell in mine])
             row["advantage of the tree"] = _mean(np.array([cell["named"] for cell in mine]) - tree)
             row["named by slack"] = {
-                str(slack): _mean([cell["named_by_slack"][str(slack)] for cell in mine]) for slack in SLACKS
+                str(slack): _mean([cell["named_by_slack"][str(slack)] for cell in mine])
+                for slack in SLACKS
             }
             rows.append(row)
     return rows
@@ -266,7 +292,9 @@ def _mean(values: Sequence[float] | Array) -> list[float]:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--trials", type=int, nargs="+", default=[48, 120])
     options.add_argument("--candidates", type=int, default=60)
@@ -287,8 +315,14 @@ def main() -> None:
         for future in as_completed([pool.submit(one, *item) for item in todo]):
             found = future.result()
             cells += found
-            print(found[0]["rule"], {cell["method"]: (cell["named"], cell["best"]) for cell in found}, flush=True)
-            cells.sort(key=lambda cell: (cell["rule"], cell["n_trials"], cell["seed"], cell["method"]))
+            print(
+                found[0]["rule"],
+                {cell["method"]: (cell["named"], cell["best"]) for cell in found},
+                flush=True,
+            )
+            cells.sort(
+                key=lambda cell: (cell["rule"], cell["n_trials"], cell["seed"], cell["method"])
+            )
             chosen.out.parent.mkdir(parents=True, exist_ok=True)
             result = {**provenance(), "summary": summary(cells), "cells": cells}
             chosen.out.write_text(json.dumps(result, indent=1) + "\n")

@@ -7,7 +7,15 @@ choices: the declared ``lapse``, the share of choices made at random, is 10%.
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import (
+    AMONG_WANTED,
+    BINARY,
+    CARDINAL,
+    LAPSE,
+    ONE_SHOT,
+    SEQUENTIAL,
+    Rule,
+)
 
 SECOND_BLIND = {
     "longest row of praise": Rule(

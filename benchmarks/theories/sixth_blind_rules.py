@@ -8,7 +8,15 @@ in 5% of choices: the declared ``lapse``, the share of choices made at random, i
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import (
+    AMONG_WANTED,
+    BINARY,
+    CARDINAL,
+    LAPSE,
+    ONE_SHOT,
+    SEQUENTIAL,
+    Rule,
+)
 
 SIXTH_BLIND = {
     "no draw among the experts": Rule(

@@ -26,19 +26,19 @@ from scipy.stats import binomtest  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from flows.collect import Waiting, collect  # noqa: E402
-from flows.config import parse_study  # noqa: E402
-from flows.cycle import ask  # noqa: E402
-from flows.engine import execute  # noqa: E402
-from flows.run import Run, begin, create_run  # noqa: E402
-from flows.score import score  # noqa: E402
-from flows.start import one_thread  # noqa: E402
-from theories.complexity import code_length, form_of_source  # noqa: E402
-from theories.evaluate import Evaluated  # noqa: E402
-from theories.families import FAMILIES  # noqa: E402
-from theories.grammar import Composition  # noqa: E402
-from theories.record import TheoryAdmitted, TheoryChecked  # noqa: E402
-from theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.flows.cycle import ask  # noqa: E402
+from lakatos.flows.run.engine import execute  # noqa: E402
+from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
+from lakatos.flows.run.study import parse_study  # noqa: E402
+from lakatos.flows.stages.collect import Waiting, collect  # noqa: E402
+from lakatos.flows.stages.score import score  # noqa: E402
+from lakatos.flows.start import one_thread  # noqa: E402
+from lakatos.theories.complexity import code_length, form_of_source  # noqa: E402
+from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.record import TheoryAdmitted, TheoryChecked  # noqa: E402
+from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "staleness.json"
 TRUTHS = {
@@ -65,7 +65,13 @@ def study(domain: str, truth: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "space": SPACES[domain],
         "theories": {"seeds": [truth, RIVALS[domain]], "draws": 256, "induction": False},
-        "design": {"trials": 16, "participants": 30, "candidates": 60, "refused": "cover", "random_share": 0.5},
+        "design": {
+            "trials": 16,
+            "participants": 30,
+            "candidates": 60,
+            "refused": "cover",
+            "random_share": 0.5,
+        },
         "participants": {"source": "simulated", "theory": truth},
         "memory": {"inquiries": False},
         "stop": {"cycles": N_CYCLES, "least_cycles": N_CYCLES},
@@ -80,7 +86,9 @@ def elaborations(domain: str, truth: str, rng: np.random.Generator) -> list[Comp
         composition = Composition(plain.slots)
         for _ in range(int(rng.integers(1, 4))):
             edits = [edit for words, edit in grammar.edits(composition) if words.startswith("add ")]
-            additions = [edit for edit in edits if not any(item.learn for item in grammar.used(edit))]
+            additions = [
+                edit for edit in edits if not any(item.learn for item in grammar.used(edit))
+            ]
             composition = additions[int(rng.integers(len(additions)))]
         found[composition.key] = composition
     return list(found.values())
@@ -118,7 +126,9 @@ def admit_ornate(run: Run, cycle: int, truth: str) -> None:
     trials = [run.trials(name) for name in run.state.collected]
     asked = [(item, None) for item in elaborations(run.config.domain, truth, rng)]
     tried = run.laboratory.evaluate(run.family.grammar, asked, trials, n_draws=128)
-    fitted = sorted((item for item in tried if isinstance(item, Evaluated)), key=lambda item: -item.mean)
+    fitted = sorted(
+        (item for item in tried if isinstance(item, Evaluated)), key=lambda item: -item.mean
+    )
     known = {form_of_source(run.form(name).program.source) for name in run.state.theories}
     new = [item for item in fitted if form_of_source(item.theory.program.source) not in known]
     for item in new[:N_ADMITTED]:
@@ -180,16 +190,28 @@ def table(cells: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Run what is missing, write every result as it comes."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seeds", type=int, default=N_SEEDS)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
     seeds = range(1, chosen.seeds + 1)
-    wanted = [(domain, truth, seed) for seed in seeds for domain, truths in TRUTHS.items() for truth in truths]
+    wanted = [
+        (domain, truth, seed)
+        for seed in seeds
+        for domain, truths in TRUTHS.items()
+        for truth in truths
+    ]
     fields = ("domain", "truth", "seed")
     cells = complete(
-        chosen.out, cell, wanted, fields, chosen.workers, order=lambda item: tuple(item[name] for name in fields)
+        chosen.out,
+        cell,
+        wanted,
+        fields,
+        chosen.workers,
+        order=lambda item: tuple(item[name] for name in fields),
     )
     print(table(cells))
 

@@ -8,7 +8,15 @@ deterministic, with a coin where nothing speaks for either side, and people err 
 
 from __future__ import annotations
 
-from benchmarks.theories.rule import AMONG_WANTED, BINARY, CARDINAL, LAPSE, ONE_SHOT, SEQUENTIAL, Rule
+from benchmarks.theories.rule import (
+    AMONG_WANTED,
+    BINARY,
+    CARDINAL,
+    LAPSE,
+    ONE_SHOT,
+    SEQUENTIAL,
+    Rule,
+)
 
 THIRD_BLIND = {
     "a second opinion": Rule(

@@ -27,26 +27,26 @@ from answering import HIDDEN, good  # noqa: E402
 from participating import higher_sum  # noqa: E402
 from starlette.testclient import TestClient  # noqa: E402
 
-import traces.inbox  # noqa: E402
-from experiments.participants.web.app import create_app, make_token  # noqa: E402
-from experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store  # noqa: E402
-from experiments.participants.web.texts import texts_for  # noqa: E402
-from experiments.record import AnswersArrived, Recruited, TrialsCollected  # noqa: E402
-from flows.collect import Waiting  # noqa: E402
-from flows.config import CampaignConfig, parse_study  # noqa: E402
-from flows.record import RECORD_TYPES  # noqa: E402
-from flows.run import has_run, read_state  # noqa: E402
-from flows.start import resume_run, run_study  # noqa: E402
-from language_models.client import Completion, Request, Usage  # noqa: E402
-from language_models.clients import CLIENTS  # noqa: E402
-from language_models.ledger import spending_of  # noqa: E402
-from language_models.record import LanguageModelCalled  # noqa: E402
-from language_models.settings import ModelSettings  # noqa: E402
-from traces.digest import digest_of  # noqa: E402
-from traces.fold import canonical_digest  # noqa: E402
-from traces.journal import INTENT, Event  # noqa: E402
-from traces.record import kind_of  # noqa: E402
-from traces.step import Trace  # noqa: E402
+import lakatos.traces.inbox  # noqa: E402
+from lakatos.experiments.participants.web.app import create_app, make_token  # noqa: E402
+from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store  # noqa: E402
+from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
+from lakatos.experiments.record import AnswersArrived, Recruited, TrialsCollected  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
+from lakatos.flows.run.run import has_run, read_state  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
+from lakatos.flows.stages.collect import Waiting  # noqa: E402
+from lakatos.flows.start import resume_run, run_study  # noqa: E402
+from lakatos.language_models.client import Completion, Request, Usage  # noqa: E402
+from lakatos.language_models.clients import CLIENTS  # noqa: E402
+from lakatos.language_models.ledger import spending_of  # noqa: E402
+from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
+from lakatos.language_models.settings import ModelSettings  # noqa: E402
+from lakatos.traces.digest import digest_of  # noqa: E402
+from lakatos.traces.fold import canonical_digest  # noqa: E402
+from lakatos.traces.journal import INTENT, Event  # noqa: E402
+from lakatos.traces.record import kind_of  # noqa: E402
+from lakatos.traces.step import Trace  # noqa: E402
 
 SMALL: dict[str, Any] = {
     "question": "Which rule do people follow?",
@@ -170,8 +170,12 @@ class _StillClock(datetime):
 _insert = traces.inbox._insert
 
 
-def _insert_repeatably(connection: Any, source: str, payload: Any, batch_key: str, salt: str | None) -> str:
-    return _insert(connection, source, payload, batch_key, salt or digest_of({"salt": batch_key})[:32])
+def _insert_repeatably(
+    connection: Any, source: str, payload: Any, batch_key: str, salt: str | None
+) -> str:
+    return _insert(
+        connection, source, payload, batch_key, salt or digest_of({"salt": batch_key})[:32]
+    )
 
 
 def make_repeatable() -> None:
@@ -186,21 +190,30 @@ def begin_or_go_on(kind: str, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     if kind == "web" and not (folder / KEY_FILE).exists():
         (folder / KEY_FILE).write_bytes(b"k" * 32)
-    found = resume_run(folder, n_workers=1) if has_run(folder) else run_study(study(kind), folder, n_workers=1)
+    found = (
+        resume_run(folder, n_workers=1)
+        if has_run(folder)
+        else run_study(study(kind), folder, n_workers=1)
+    )
     return WAITING if isinstance(found, Waiting) else CONCLUDED
 
 
 def seconds_by_answers(collection: Path) -> float:
     """A clock that goes on by a second with every answer, so that a run cut short has the times of one that was not."""
     with closing(sqlite3.connect(collection)) as sql:
-        known = sql.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'answer'").fetchone()[0]
+        known = sql.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'answer'").fetchone()[
+            0
+        ]
         return 1.7e9 + (sql.execute("SELECT count(*) FROM answer").fetchone()[0] if known else 0)
 
 
 def answer_the_page(folder: Path) -> None:
     """Everybody comes to the page in turn and does what is left to do; one of them answers without reading."""
     make_repeatable()
-    right = [item["right"] for item in texts_for("multiattribute")["en"]["domains"]["multiattribute"]["questions"]]
+    right = [
+        item["right"]
+        for item in texts_for("multiattribute")["en"]["domains"]["multiattribute"]["questions"]
+    ]
     store = Store(folder, clock=partial(seconds_by_answers, folder / COLLECTION_FILE))
     app = create_app(folder, store=store, requests_per_second=1e9, sweep_seconds=1e6)
     with TestClient(app, base_url="http://127.0.0.1") as server:
@@ -271,7 +284,9 @@ def broken_promises(folder: Path, kind: str) -> list[str]:
         batches = [batch.json() for batch in trace.inbox.stored()]
     if pending:
         wrong.append(f"{len(pending)} batches are left in the inbox")
-    if people and Counter((item["experiment"], item["person"]) for item in batches) != Counter(people):
+    if people and Counter((item["experiment"], item["person"]) for item in batches) != Counter(
+        people
+    ):
         wrong.append("people in the inbox and in the journal differ")
     if kind == "web":
         wrong += _wrong_on_the_page(folder, batches)
@@ -286,7 +301,9 @@ def _wrong_in_the_ledger(events: list[Event], served: int) -> list[str]:
     """Every answer of a language model is recorded once, and every time that one was asked is charged once."""
     wrong = []
     called = Counter(event.key for event in events if event.kind == kind_of(LanguageModelCalled))
-    begun = sum("reserved" in event.body.get("note", {}) for event in events if event.kind == INTENT)
+    begun = sum(
+        "reserved" in event.body.get("note", {}) for event in events if event.kind == INTENT
+    )
     spending = spending_of(events)
     if any(n > 1 for n in called.values()):
         wrong.append("an answer of a language model is recorded twice")
@@ -303,8 +320,12 @@ def _wrong_on_the_page(folder: Path, batches: list[Any]) -> list[str]:
     """Everybody has one session, and every answer that was given is there once, as it was given."""
     wrong = []
     with sqlite3.connect(folder / COLLECTION_FILE) as sql:
-        sessions = sql.execute("SELECT number, person, status FROM session ORDER BY number").fetchall()
-        answers = sql.execute("SELECT session, position, response FROM answer ORDER BY session, position").fetchall()
+        sessions = sql.execute(
+            "SELECT number, person, status FROM session ORDER BY number"
+        ).fetchall()
+        answers = sql.execute(
+            "SELECT session, position, response FROM answer ORDER BY session, position"
+        ).fetchall()
         experiments = sql.execute("SELECT count(*) FROM experiment").fetchone()[0]
     if experiments != 1 or len({person for _, person, _ in sessions}) != len(sessions):
         wrong.append(f"{experiments} experiments, {len(sessions)} sessions")

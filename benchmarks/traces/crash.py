@@ -52,14 +52,16 @@ from benchmarks.traces.campaigns import (  # noqa: E402
     form,
     progress,
 )
-from flows.record import RECORD_TYPES  # noqa: E402
-from traces.step import JOURNAL_FILE  # noqa: E402
-from traces.stores import STORES  # noqa: E402
-from traces.stores.sqlite import SqliteStore  # noqa: E402
-from traces.stores.store import Row  # noqa: E402
-from traces.verify import verify  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
+from lakatos.traces.step import JOURNAL_FILE  # noqa: E402
+from lakatos.traces.stores import STORES  # noqa: E402
+from lakatos.traces.stores.sqlite import SqliteStore  # noqa: E402
+from lakatos.traces.stores.store import Row  # noqa: E402
+from lakatos.traces.verify import verify  # noqa: E402
 
-Moment = Literal["before an append", "after an append", "at a flush", "in a write", "any time", "disk full"]
+Moment = Literal[
+    "before an append", "after an append", "at a flush", "in a write", "any time", "disk full"
+]
 SHARES: dict[Moment, float] = {
     "before an append": 0.2,
     "after an append": 0.2,
@@ -181,8 +183,21 @@ class Arm:
     good since the last pass, at its second, and so on.
     """
 
-    def __init__(self, moment: Moment, rng: np.random.Generator, folder: Path, most_kills: int, seconds: float) -> None:
-        self.moment, self.rng, self.folder, self.most, self.seconds = moment, rng, folder, most_kills, seconds
+    def __init__(
+        self,
+        moment: Moment,
+        rng: np.random.Generator,
+        folder: Path,
+        most_kills: int,
+        seconds: float,
+    ) -> None:
+        self.moment, self.rng, self.folder, self.most, self.seconds = (
+            moment,
+            rng,
+            folder,
+            most_kills,
+            seconds,
+        )
         self.deadline, self.done, self.n_stuck = 0, -1, 0
 
     def __call__(self, number: int) -> float | None:
@@ -205,12 +220,16 @@ class Arm:
         """The rest, in the pass itself."""
         if self.moment == "at a flush":
             # Artifacts take two flushes each, so that a step has several; stuck passes go further.
-            LIBC.dying_arm(int(self.rng.choice(FLUSHES)), int(self.rng.integers(1, 10 + 4 * self.n_stuck)))
+            LIBC.dying_arm(
+                int(self.rng.choice(FLUSHES)), int(self.rng.integers(1, 10 + 4 * self.n_stuck))
+            )
         elif self.moment == "in a write":
             LIBC.dying_arm(TORN, int(self.rng.integers(1, 25 + 10 * self.n_stuck)))
 
 
-def carry(chain: Chain, folder: Path, arm: Callable[[int], float | None], rng: np.random.Generator) -> None:
+def carry(
+    chain: Chain, folder: Path, arm: Callable[[int], float | None], rng: np.random.Generator
+) -> None:
     """Pass after pass, each in a process of its own, until the campaign has ended."""
     waited = False
     for _ in range(MOST_PASSES):
@@ -283,12 +302,16 @@ def check(chain: Chain, folder: Path, expected: str) -> None:
     if chain.wrong:
         return
     if form(folder) != expected:
-        chain.wrong.append("the canonical form is not that of the campaign that was not interrupted")
+        chain.wrong.append(
+            "the canonical form is not that of the campaign that was not interrupted"
+        )
     chain.wrong += [f"{item.name}: {item.detail}" for item in verify(folder, RECORD_TYPES).failures]
     chain.wrong += broken_promises(folder, chain.kind)
 
 
-def on_a_small_disk(base: Path, chain: Chain, expected: str, rng: np.random.Generator, most: int) -> Chain:
+def on_a_small_disk(
+    base: Path, chain: Chain, expected: str, rng: np.random.Generator, most: int
+) -> Chain:
     """A chain whose passes find little room, in a process with a file system of its own; every second is killed there.
 
     After each, the room is given back, and the journal must verify as far as it goes.
@@ -351,8 +374,15 @@ def run_on(disk: Path, chain: Chain, expected: str, rng: np.random.Generator, mo
         if ended in (FULL, -signal.SIGKILL):
             chain.n_full += ended == FULL
             chain.n_kills += ended != FULL
-            if (folder / JOURNAL_FILE).exists() and (folder / JOURNAL_FILE).stat().st_size and now > 0:
-                chain.wrong += [f"full: {item.name}: {item.detail}" for item in verify(folder, RECORD_TYPES).failures]
+            if (
+                (folder / JOURNAL_FILE).exists()
+                and (folder / JOURNAL_FILE).stat().st_size
+                and now > 0
+            ):
+                chain.wrong += [
+                    f"full: {item.name}: {item.detail}"
+                    for item in verify(folder, RECORD_TYPES).failures
+                ]
         elif ended == WAITING:
             waited = True
         elif ended == CONCLUDED and waited:
@@ -361,7 +391,9 @@ def run_on(disk: Path, chain: Chain, expected: str, rng: np.random.Generator, mo
             check(chain, folder, expected)
             return
         else:
-            chain.wrong.append(f"pass {chain.n_passes} with {room} bytes of room ended with status {ended}")
+            chain.wrong.append(
+                f"pass {chain.n_passes} with {room} bytes of room ended with status {ended}"
+            )
             return
         if chain.wrong:
             return
@@ -410,33 +442,49 @@ def preloaded(base: Path) -> None:
         return
     library = base / "dying.so"
     source = Path(__file__).with_name("dying.c")
-    done = subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=False)
+    done = subprocess.run(
+        ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=False
+    )
     extra = {"LD_PRELOAD": str(library)} if done.returncode == 0 else {}
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **extra, "DYING_LOADED": str(base)})
+    os.execve(
+        sys.executable,
+        [sys.executable, *sys.argv],
+        {**os.environ, **extra, "DYING_LOADED": str(base)},
+    )
 
 
 def main() -> None:
     """Run the chains that are missing and write every one of them down."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--kills", type=int, default=300, help="of each kind of campaign")
     options.add_argument("--minutes", type=float, default=600.0)
     options.add_argument("--kinds", nargs="*", default=list(STUDIES), choices=list(STUDIES))
     options.add_argument("--fresh", action="store_true", help="forget earlier chains")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "crash.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "crash.json"
+    )
     chosen = options.parse_args()
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     preloaded(Path(tempfile.mkdtemp(prefix="lakatos-crash-")))
     base = Path(os.environ["DYING_LOADED"])
     os.environ["LAKATOS_HOME"] = str(base / "home")
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    moments = [moment for moment in SHARES if hasattr(LIBC, "dying_arm") or moment not in ("at a flush", "in a write")]
+    moments = [
+        moment
+        for moment in SHARES
+        if hasattr(LIBC, "dying_arm") or moment not in ("at a flush", "in a write")
+    ]
     kept = chosen.out.exists() and not chosen.fresh
     chains: list[dict[str, Any]] = json.loads(chosen.out.read_text())["chains"] if kept else []
     harness, until = Harness(base), time.monotonic() + 60 * chosen.minutes
     for moment in moments * 50:
         for kind in chosen.kinds:
             own = [chain for chain in chains if (chain["kind"], chain["moment"]) == (kind, moment)]
-            missing = round(SHARES[moment] * chosen.kills) - sum(chain["n_kills"] + chain["n_full"] for chain in own)
+            missing = round(SHARES[moment] * chosen.kills) - sum(
+                chain["n_kills"] + chain["n_full"] for chain in own
+            )
             if missing <= 0 or time.monotonic() > until:
                 continue
             chain = harness.chain(kind, moment, len(own), missing)

@@ -34,12 +34,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from forging import forge  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from traces.errors import HeadError  # noqa: E402
-from traces.head import HEADS_FILE, second_place, write_head  # noqa: E402
-from traces.journal import Journal  # noqa: E402
-from traces.record import Record  # noqa: E402
-from traces.step import JOURNAL_FILE, Trace  # noqa: E402
-from traces.verify import verify  # noqa: E402
+from lakatos.traces.errors import HeadError  # noqa: E402
+from lakatos.traces.head import HEADS_FILE, second_place, write_head  # noqa: E402
+from lakatos.traces.journal import Journal  # noqa: E402
+from lakatos.traces.record import Record  # noqa: E402
+from lakatos.traces.step import JOURNAL_FILE, Trace  # noqa: E402
+from lakatos.traces.verify import verify  # noqa: E402
 
 N_EVENTS = 24
 HEAD_EVERY = 6
@@ -63,13 +63,18 @@ class HonestRun:
         self.folder = base / "run"
         with Trace.create(self.folder, seed=7, types=TYPES) as trace:
             for number in range(N_EVENTS):
-                trace.record(Measured(value=number / 3), name="measure", position={"number": number})
+                trace.record(
+                    Measured(value=number / 3), name="measure", position={"number": number}
+                )
                 if number % HEAD_EVERY == 0:
                     write_head(self.folder)
         write_head(self.folder)
         with Journal.open(self.folder / JOURNAL_FILE, read_only=True) as journal:
             self.rows = list(journal.store.rows())
-        self.good = {path: path.read_bytes() for path in (self.folder / JOURNAL_FILE, self.folder / HEADS_FILE)}
+        self.good = {
+            path: path.read_bytes()
+            for path in (self.folder / JOURNAL_FILE, self.folder / HEADS_FILE)
+        }
         self.own_key = Ed25519PrivateKey.from_private_bytes(bytes(32))
 
     def restore(self) -> None:
@@ -106,9 +111,13 @@ def try_forgery(run: HonestRun, number: int) -> tuple[str, bool, bool]:
 
 def main() -> None:
     """Forge, look, and write down what came of it."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--forgeries", type=int, default=10_000)
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "forge.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "forge.json"
+    )
     chosen = options.parse_args()
     memory = Path("/dev/shm")
     base = Path(tempfile.mkdtemp(prefix="lakatos-forge-", dir=memory if memory.is_dir() else None))
@@ -143,7 +152,9 @@ def main() -> None:
         "seeds": [0, chosen.forgeries - 1],
     }
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps({name: value for name, value in result.items() if name != "by_kind"}, indent=1))
+    print(
+        json.dumps({name: value for name, value in result.items() if name != "by_kind"}, indent=1)
+    )
     sys.exit(1 if missed or n_false_alarms else 0)
 
 

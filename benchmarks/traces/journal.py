@@ -30,13 +30,19 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from traces.fold import fold  # noqa: E402
-from traces.journal import Entry, Event, Journal, start_of, step_key  # noqa: E402
-from traces.standalone import StoredRow, first_fault  # noqa: E402
-from traces.stores.store import Row  # noqa: E402
+from lakatos.traces.fold import fold  # noqa: E402
+from lakatos.traces.journal import Entry, Event, Journal, start_of, step_key  # noqa: E402
+from lakatos.traces.standalone import StoredRow, first_fault  # noqa: E402
+from lakatos.traces.stores.store import Row  # noqa: E402
 
 BATCHES = (1, 10, 100, 1000)
-REFERENCE = {"append 1": 3519, "append 10": 23571, "append 100": 30255, "append 1000": 36320, "verify": 427_000}
+REFERENCE = {
+    "append 1": 3519,
+    "append 10": 23571,
+    "append 100": 30255,
+    "append 1000": 36320,
+    "verify": 427_000,
+}
 """Events a second: write-ahead log, a flush for each commit, by size of batch; and walking the chain."""
 SECONDS = 3.0
 """Of each measurement of appends."""
@@ -47,7 +53,12 @@ def entry(number: int) -> Entry:
     """An event as campaigns write them: a score of some theory, about a kilobyte in all."""
     position = {"cycle": number % 7, "number": number}
     key = step_key("score", (), position)
-    body = {"kind": "drawn", "version": 1, "values": [number / k for k in range(3, 12)], "text": "x" * 150}
+    body = {
+        "kind": "drawn",
+        "version": 1,
+        "values": [number / k for k in range(3, 12)],
+        "text": "x" * 150,
+    }
     return Entry("drawn", body, key=key, name="score", position=position, inputs=(key, key))
 
 
@@ -56,7 +67,11 @@ def timed(work: Callable[[], int]) -> dict[str, float]:
     begun, busy = time.perf_counter(), time.process_time()
     n = work()
     elapsed, used = time.perf_counter() - begun, time.process_time() - busy
-    return {"n": n, "a_second": round(n / elapsed), "a_processor_second": round(n / max(used, 1e-9))}
+    return {
+        "n": n,
+        "a_second": round(n / elapsed),
+        "a_processor_second": round(n / max(used, 1e-9)),
+    }
 
 
 def append(folder: Path, batch: int) -> dict[str, float]:
@@ -78,14 +93,18 @@ def append_plainly(folder: Path, batch: int, rows: list[Row]) -> dict[str, float
     with closing(sqlite3.connect(folder / f"plain-{batch}.sqlite", isolation_level=None)) as sql:
         sql.execute("PRAGMA journal_mode = WAL")
         sql.execute("PRAGMA synchronous = FULL")
-        sql.execute("CREATE TABLE event (seq INTEGER PRIMARY KEY, " + ", ".join(Row._fields[1:]) + ") ")
+        sql.execute(
+            "CREATE TABLE event (seq INTEGER PRIMARY KEY, " + ", ".join(Row._fields[1:]) + ") "
+        )
         sql.execute("CREATE INDEX event_key ON event (key)")
 
         def work() -> int:
             n, until = 0, time.perf_counter() + SECONDS
             while time.perf_counter() < until:
                 sql.execute("BEGIN")
-                sql.executemany(INSERT, ((n + k + 1, *rows[(n + k) % len(rows)][1:]) for k in range(batch)))
+                sql.executemany(
+                    INSERT, ((n + k + 1, *rows[(n + k) % len(rows)][1:]) for k in range(batch))
+                )
                 sql.execute("COMMIT")
                 n += batch
             return n
@@ -107,7 +126,9 @@ def apart(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     if child == 0:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         found = work()
-        found["memory_grew_mib"] = round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, 1)
+        found["memory_grew_mib"] = round(
+            (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, 1
+        )
         os.write(writing, json.dumps(found).encode())
         os._exit(0)
     os.close(writing)
@@ -122,7 +143,9 @@ def verified(path: Path) -> dict[str, Any]:
     with Journal.open(path, read_only=True) as journal:
 
         def work() -> int:
-            last, _, problem = first_fault(journal.store.stored(), start_of(journal.store.meta()).encode())
+            last, _, problem = first_fault(
+                journal.store.stored(), start_of(journal.store.meta()).encode()
+            )
             assert problem is None
             return last
 
@@ -135,13 +158,18 @@ def floor(path: Path) -> dict[str, Any]:
         sql.text_factory = bytes
 
         def fetch() -> int:
-            return sum(1 for _ in sql.execute(f"SELECT {', '.join(Row._fields)} FROM event ORDER BY seq"))
+            return sum(
+                1 for _ in sql.execute(f"SELECT {', '.join(Row._fields)} FROM event ORDER BY seq")
+            )
 
         fetched = timed(fetch)
         texts = [
             text
             for row in map(StoredRow._make, sql.execute("SELECT * FROM event ORDER BY seq"))
-            for text in (row.key + row.kind + row.inputs + row.body, row.time_utc + row.position + 2 * row.hash)
+            for text in (
+                row.key + row.kind + row.inputs + row.body,
+                row.time_utc + row.position + 2 * row.hash,
+            )
         ]
         hashed = timed(lambda: sum(len(sha256(text).digest()) // 32 for text in texts) // 2)
     n_bytes = sum(map(len, texts)) / hashed["n"]
@@ -170,11 +198,17 @@ def folded(path: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and write everything down."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--records", type=int, default=1_000_000)
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "journal.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "journal.json"
+    )
     chosen = options.parse_args()
-    base = Path(tempfile.mkdtemp(prefix="lakatos-journal-", dir=ROOT.parent))  # on a disk, not in memory
+    base = Path(
+        tempfile.mkdtemp(prefix="lakatos-journal-", dir=ROOT.parent)
+    )  # on a disk, not in memory
     load = [round(value, 1) for value in os.getloadavg()]
     try:
         small, n_small = base / "small.sqlite", min(chosen.records, 100_000)
@@ -190,7 +224,9 @@ def main() -> None:
         }
         measurements: dict[str, Callable[[], Any]] = {
             "append": lambda: {str(batch): append(base, batch) for batch in BATCHES},
-            "plain_sqlite": lambda: {str(batch): append_plainly(base, batch, rows) for batch in BATCHES},
+            "plain_sqlite": lambda: {
+                str(batch): append_plainly(base, batch, rows) for batch in BATCHES
+            },
             f"fold_{n_small}": lambda: apart(lambda: folded(small)),
             f"verify_{n_small}": lambda: apart(lambda: verified(small)),
             f"floor_{n_small}": lambda: apart(lambda: floor(small)),

@@ -37,17 +37,26 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from traces.digest import Digest  # noqa: E402
-from traces.errors import TraceError  # noqa: E402
-from traces.head import HEADS_FILE, identity, kept_apart, write_head  # noqa: E402
-from traces.journal import Journal  # noqa: E402
-from traces.record import Record  # noqa: E402
-from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace  # noqa: E402
-from traces.stores.store import Row  # noqa: E402
-from traces.verify import Check, verify  # noqa: E402
+from lakatos.traces.digest import Digest  # noqa: E402
+from lakatos.traces.errors import TraceError  # noqa: E402
+from lakatos.traces.head import HEADS_FILE, identity, kept_apart, write_head  # noqa: E402
+from lakatos.traces.journal import Journal  # noqa: E402
+from lakatos.traces.record import Record  # noqa: E402
+from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace  # noqa: E402
+from lakatos.traces.stores.store import Row  # noqa: E402
+from lakatos.traces.verify import Check, verify  # noqa: E402
 
 N_DRAWS = 12
-WHATS = ("row byte", "row deleted", "rows exchanged", "row twice", "tail cut", "artifact", "heads", "file byte")
+WHATS = (
+    "row byte",
+    "row deleted",
+    "rows exchanged",
+    "row twice",
+    "tail cut",
+    "artifact",
+    "heads",
+    "file byte",
+)
 SHARES = (0.4, 0.08, 0.08, 0.04, 0.08, 0.2, 0.04, 0.08)
 Outcome = Literal["found", "missed", "place not named", "harmless"]
 
@@ -83,8 +92,12 @@ class Trial:
                 drawn = trace.record(
                     Drawn(value=number / 3, text="café \" \\ \n" * 3), name="draw", position={"number": number}
                 )  # fmt: skip
-                table = trace.artifacts.put_json({"number": number, "values": [number / k for k in range(1, 30)]})
-                trace.record(Scored(table=table, total=1.5), name="score", inputs=(drawn.digest, table))
+                table = trace.artifacts.put_json(
+                    {"number": number, "values": [number / k for k in range(1, 30)]}
+                )
+                trace.record(
+                    Scored(table=table, total=1.5), name="score", inputs=(drawn.digest, table)
+                )
                 if number % 3 == 0:
                     write_head(self.folder, begins=True)
         write_head(self.folder, begins=True)
@@ -92,7 +105,9 @@ class Trial:
             self.apart = kept_apart(identity(journal))
             self.rows = list(journal.store.rows())
             self.meta = journal.store.meta()
-        self.artifacts = sorted(path for path in (self.folder / ARTIFACT_FOLDER).rglob("*") if path.is_file())
+        self.artifacts = sorted(
+            path for path in (self.folder / ARTIFACT_FOLDER).rglob("*") if path.is_file()
+        )
         files = [self.folder / JOURNAL_FILE, self.folder / HEADS_FILE, self.apart, *self.artifacts]
         self.good = {path: path.read_bytes() for path in files}
 
@@ -108,7 +123,9 @@ class Trial:
         """Change rows without the triggers, which are put back, as a careful forger would."""
         with closing(sqlite3.connect(self.folder / JOURNAL_FILE, isolation_level=None)) as sql:
             sql.execute("PRAGMA synchronous = OFF")
-            triggers = sql.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+            triggers = sql.execute(
+                "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
+            ).fetchall()
             sql.execute("BEGIN")
             for name, _ in triggers:
                 sql.execute(f"DROP TRIGGER {name}")
@@ -125,20 +142,34 @@ class Trial:
 
     def row_byte(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
         """One byte of one column."""
-        column, row = rng.choice([name for name in Row._fields if name != "seq"]), rng.choice(self.rows)
+        column, row = (
+            rng.choice([name for name in Row._fields if name != "seq"]),
+            rng.choice(self.rows),
+        )
 
         def change(sql: sqlite3.Connection) -> None:
             if column == "attempt":
                 return void(
-                    sql.execute("UPDATE event SET attempt = attempt + ? WHERE seq = ?", (rng.randint(1, 255), row.seq))
+                    sql.execute(
+                        "UPDATE event SET attempt = attempt + ? WHERE seq = ?",
+                        (rng.randint(1, 255), row.seq),
+                    )
                 )
-            old = sql.execute(f"SELECT CAST({column} AS BLOB) FROM event WHERE seq = ?", (row.seq,)).fetchone()[0]
+            old = sql.execute(
+                f"SELECT CAST({column} AS BLOB) FROM event WHERE seq = ?", (row.seq,)
+            ).fetchone()[0]
             new = flipped(old, rng)
-            return void(sql.execute(f"UPDATE event SET {column} = CAST(? AS TEXT) WHERE seq = ?", (new, row.seq)))
+            return void(
+                sql.execute(
+                    f"UPDATE event SET {column} = CAST(? AS TEXT) WHERE seq = ?", (new, row.seq)
+                )
+            )
 
         self.database(change)
         return lambda found: (
-            "chain" in found and found["chain"].seq == row.seq and f"event {row.seq} " in found["chain"].detail
+            "chain" in found
+            and found["chain"].seq == row.seq
+            and f"event {row.seq} " in found["chain"].detail
         )
 
     def row_deleted(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
@@ -170,7 +201,11 @@ class Trial:
         """An intent-like copy of a row at the end."""
         row, last = rng.choice(self.rows), len(self.rows)
         copy = row._replace(seq=last + 1, kind="intent")
-        self.database(lambda sql: void(sql.execute(f"INSERT INTO event VALUES ({','.join('?' * len(copy))})", copy)))
+        self.database(
+            lambda sql: void(
+                sql.execute(f"INSERT INTO event VALUES ({','.join('?' * len(copy))})", copy)
+            )
+        )
         return lambda found: "chain" in found and found["chain"].seq == last + 1
 
     def tail_cut(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
@@ -179,8 +214,12 @@ class Trial:
         self.database(lambda sql: void(sql.execute("DELETE FROM event WHERE seq > ?", (left,))))
         if rng.random() < 0.5:
             lines = self.good[self.folder / HEADS_FILE].splitlines(keepends=True)
-            (self.folder / HEADS_FILE).write_bytes(b"".join(line for line in lines if json.loads(line)["seq"] <= left))
-        return lambda found: "heads" in found and f"the journal ends at event {left}" in found["heads"].detail
+            (self.folder / HEADS_FILE).write_bytes(
+                b"".join(line for line in lines if json.loads(line)["seq"] <= left)
+            )
+        return lambda found: (
+            "heads" in found and f"the journal ends at event {left}" in found["heads"].detail
+        )
 
     def artifact(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
         """One artifact changed, cut, lengthened, removed, or with the content of another."""
@@ -195,7 +234,9 @@ class Trial:
         elif how == 3:
             path.unlink()
         else:
-            path.write_bytes(self.good[rng.choice([item for item in self.artifacts if item != path])])
+            path.write_bytes(
+                self.good[rng.choice([item for item in self.artifacts if item != path])]
+            )
         return lambda found: any(path.name in check.detail for check in found.values())
 
     def heads(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
@@ -204,8 +245,12 @@ class Trial:
         lines = self.good[path].splitlines(keepends=True)
         if how == 0:
             data = self.good[path]
-            place = rng.randrange(len(data) - 1)  # the line's end at the end of the file says nothing
-            path.write_bytes(data[:place] + flipped(data[place : place + 1], rng) + data[place + 1 :])
+            place = rng.randrange(
+                len(data) - 1
+            )  # the line's end at the end of the file says nothing
+            path.write_bytes(
+                data[:place] + flipped(data[place : place + 1], rng) + data[place + 1 :]
+            )
         elif how == 1:
             del lines[rng.randrange(len(lines) - 1)]
             path.write_bytes(b"".join(lines))
@@ -220,7 +265,11 @@ class Trial:
         path = self.folder / JOURNAL_FILE
         data = self.good[path]
         self.place = rng.randrange(len(data))
-        path.write_bytes(data[: self.place] + flipped(data[self.place : self.place + 1], rng) + data[self.place + 1 :])
+        path.write_bytes(
+            data[: self.place]
+            + flipped(data[self.place : self.place + 1], rng)
+            + data[self.place + 1 :]
+        )
         words = ("event", "page", "damaged", "tables or triggers", "format", "no journal", "failed")
         return lambda found: any(word in check.detail for check in found.values() for word in words)
 
@@ -287,11 +336,15 @@ def try_once(trial: Trial, number: int) -> tuple[str, Outcome, str]:
 
 def main() -> None:
     """Run the trials that are missing."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--trials", type=int, default=10_000)
     options.add_argument("--minutes", type=float, default=600.0)
     options.add_argument("--fresh", action="store_true", help="forget earlier trials")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "tamper.json")
+    options.add_argument(
+        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "tamper.json"
+    )
     chosen = options.parse_args()
     kept = json.loads(chosen.out.read_text()) if chosen.out.exists() and not chosen.fresh else {}
     first, counts = int(kept.get("n_trials", 0)), Counter[str]()
@@ -313,19 +366,45 @@ def main() -> None:
             if outcome == "harmless":
                 regions[detail] += 1
             elif outcome != "found":
-                wrong.append({"trial": n_done - 1, "what": what, "outcome": outcome, "detail": detail})
+                wrong.append(
+                    {"trial": n_done - 1, "what": what, "outcome": outcome, "detail": detail}
+                )
             if n_done % 250 == 0 or n_done == chosen.trials:
-                write(chosen.out, n_done, counts, regions, wrong, (time.perf_counter() - begun) / (n_done - first))
+                write(
+                    chosen.out,
+                    n_done,
+                    counts,
+                    regions,
+                    wrong,
+                    (time.perf_counter() - begun) / (n_done - first),
+                )
         assert not trial.failures()
     finally:
         shutil.rmtree(base)
-    write(chosen.out, n_done, counts, regions, wrong, (time.perf_counter() - begun) / max(n_done - first, 1))
-    print(json.dumps({"n_trials": n_done, "counts": counts, "harmless": regions, "wrong": wrong[:5]}, indent=1))
+    write(
+        chosen.out,
+        n_done,
+        counts,
+        regions,
+        wrong,
+        (time.perf_counter() - begun) / max(n_done - first, 1),
+    )
+    print(
+        json.dumps(
+            {"n_trials": n_done, "counts": counts, "harmless": regions, "wrong": wrong[:5]},
+            indent=1,
+        )
+    )
     sys.exit(1 if wrong else 0)
 
 
 def write(
-    out: Path, n_trials: int, counts: Counter[str], regions: Counter[str], wrong: list[Any], seconds: float
+    out: Path,
+    n_trials: int,
+    counts: Counter[str],
+    regions: Counter[str],
+    wrong: list[Any],
+    seconds: float,
 ) -> None:
     """The result so far."""
     outcomes: dict[str, dict[str, int]] = {what: {} for what in WHATS}
@@ -336,7 +415,9 @@ def write(
         **provenance(),
         "n_trials": n_trials,
         "n_missed": sum(n for name, n in counts.items() if name.endswith("|missed")),
-        "n_place_not_named": sum(n for name, n in counts.items() if name.endswith("|place not named")),
+        "n_place_not_named": sum(
+            n for name, n in counts.items() if name.endswith("|place not named")
+        ),
         "outcomes": outcomes,
         "harmless": dict(regions.most_common()),
         "wrong": wrong[:100],

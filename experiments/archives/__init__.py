@@ -1,14 +1,22 @@
 """Published choices of people, by the name of the data set."""
 
-from experiments.archives.allais import READER as ALLAIS
-from experiments.archives.archive import ArchiveReader
-from experiments.archives.intertemporal_ericson2015 import READER as INTERTEMPORAL_ERICSON2015
-from experiments.archives.learning_reversal_zorowitz2023 import READER as LEARNING_REVERSAL_ZOROWITZ2023
-from experiments.archives.learning_two_step_shahar2019 import READER as LEARNING_TWO_STEP_SHAHAR2019
-from experiments.archives.multiattribute_autocog import READER as MULTIATTRIBUTE_AUTOCOG
-from experiments.archives.multiattribute_electricity import READER as MULTIATTRIBUTE_ELECTRICITY
-from experiments.archives.risky_cpc18 import READER as RISKY_CPC18
-from experiments.archives.risky_spektor2024 import READER as RISKY_SPEKTOR2024
+from lakatos.experiments.archives.allais import READER as ALLAIS
+from lakatos.experiments.archives.archive import ArchiveReader
+from lakatos.experiments.archives.intertemporal_ericson2015 import (
+    READER as INTERTEMPORAL_ERICSON2015,
+)
+from lakatos.experiments.archives.learning_reversal_zorowitz2023 import (
+    READER as LEARNING_REVERSAL_ZOROWITZ2023,
+)
+from lakatos.experiments.archives.learning_two_step_shahar2019 import (
+    READER as LEARNING_TWO_STEP_SHAHAR2019,
+)
+from lakatos.experiments.archives.multiattribute_autocog import READER as MULTIATTRIBUTE_AUTOCOG
+from lakatos.experiments.archives.multiattribute_electricity import (
+    READER as MULTIATTRIBUTE_ELECTRICITY,
+)
+from lakatos.experiments.archives.risky_cpc18 import READER as RISKY_CPC18
+from lakatos.experiments.archives.risky_spektor2024 import READER as RISKY_SPEKTOR2024
 
 ARCHIVES: dict[str, ArchiveReader] = {
     reader.name: reader

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader
-from experiments.domains.risky import Gamble, pairs
-from experiments.task import Trials
+from lakatos.experiments.archives.archive import ArchiveReader
+from lakatos.experiments.domains.risky import Gamble, pairs
+from lakatos.experiments.task import Trials
 
 PROBLEMS: dict[str, tuple[Gamble, Gamble, int, int]] = {
     "1": ([(2500, 0.33), (2400, 0.66), (0, 0.01)], [(2400, 1)], 72, 82),
@@ -47,7 +47,9 @@ def read(folder: Path) -> tuple[Trials, ...]:
     Problems 11 and 12 told people that they had already been given 1000 or 2000; the gambles are entered as stated.
     """
     n_people = np.array([problem[2] for problem in PROBLEMS.values()])
-    chose_b = np.rint(n_people * np.array([problem[3] for problem in PROBLEMS.values()]) / 100).astype(np.int64)
+    chose_b = np.rint(
+        n_people * np.array([problem[3] for problem in PROBLEMS.values()]) / 100
+    ).astype(np.int64)
     n_trials = len(PROBLEMS)
     return (
         Trials(

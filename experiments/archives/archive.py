@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.task import Trials
+from lakatos.experiments.task import Trials
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import urllib.request
 from hashlib import sha256
 from pathlib import Path
 
-from experiments.archives import ARCHIVES
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.errors import DataDigestError, DataMissingError
-from experiments.task import Trials
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.errors import DataDigestError, DataMissingError
+from lakatos.experiments.task import Trials
 
 BASE_ADDRESS = "https://raw.githubusercontent.com"
 MOST_BYTES = 200_000_000
@@ -114,7 +114,9 @@ def fetch_archive(
 def find_reader(name: str) -> ArchiveReader:
     """The reader of a data set; raises `DataMissingError` naming those there are."""
     if name not in ARCHIVES:
-        raise DataMissingError(f"there is no data set {name!r}; there are {', '.join(sorted(ARCHIVES))}.")
+        raise DataMissingError(
+            f"there is no data set {name!r}; there are {', '.join(sorted(ARCHIVES))}."
+        )
     return ARCHIVES[name]
 
 
@@ -141,7 +143,9 @@ def _address(source: ArchiveSource, file: str, base_address: str) -> str:
 
 def _download(address: str, timeout_s: float, most_bytes: int) -> bytes:
     """The whole content; raises `OSError` also when the connection was cut or the content is too large."""
-    request = urllib.request.Request(address, headers={"User-Agent": "lakatos", "Accept-Encoding": "identity"})
+    request = urllib.request.Request(
+        address, headers={"User-Agent": "lakatos", "Accept-Encoding": "identity"}
+    )
     with urllib.request.urlopen(request, timeout=timeout_s) as response:
         announced = response.headers.get("Content-Length")
         parts, size = [], 0

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.domains.intertemporal import dated
-from experiments.errors import DataMissingError, TrialsError
-from experiments.task import Trials
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.domains.intertemporal import dated
+from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.task import Trials
 
 FILE = "choices.csv"
 DAYS_PER_WEEK = 7
@@ -38,7 +38,9 @@ def read(folder: Path) -> tuple[Trials, ...]:
     """
     path = folder / FILE
     if not path.is_file():
-        raise DataMissingError(f"{path} is missing; fetch the data set intertemporal_ericson2015 first.")
+        raise DataMissingError(
+            f"{path} is missing; fetch the data set intertemporal_ericson2015 first."
+        )
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         absent = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
@@ -54,13 +56,17 @@ Row = tuple[int, int, int, tuple[tuple[float, float], tuple[float, float]], int 
 
 def _row(row: dict[str, str], where: str) -> Row:
     try:
-        framing, person, position = (int(row[name]) for name in ("Condition", "Subject", "Question"))
+        framing, person, position = (
+            int(row[name]) for name in ("Condition", "Subject", "Question")
+        )
         x1, t1, x2, t2 = (float(row[name]) for name in ("X1", "T1", "X2", "T2"))
     except (TypeError, ValueError):
         raise TrialsError(f"{where}: not a row of numbers.") from None
     response = row["LaterOptionChosen"]
     if response not in ("0", "1", *MISSING):
-        raise TrialsError(f"{where}: LaterOptionChosen must be 0, 1, NA or empty, not {response!r}.")
+        raise TrialsError(
+            f"{where}: LaterOptionChosen must be 0, 1, NA or empty, not {response!r}."
+        )
     pair = ((x1, DAYS_PER_WEEK * t1), (x2, DAYS_PER_WEEK * t2))
     return framing, person, position, pair, None if response in MISSING else int(response)
 

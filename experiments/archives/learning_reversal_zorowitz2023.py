@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.domains.learning import steps
-from experiments.errors import DataMissingError, TrialsError
-from experiments.task import Trials
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.domains.learning import steps
+from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.task import Trials
 
 FILE = "data.csv"
 PLATFORMS = ("mturk", "prolific")
@@ -31,7 +31,9 @@ def read(folder: Path) -> tuple[Trials, ...]:
     """
     path = folder / FILE
     if not path.is_file():
-        raise DataMissingError(f"{path} is missing; fetch the data set learning_reversal_zorowitz2023 first.")
+        raise DataMissingError(
+            f"{path} is missing; fetch the data set learning_reversal_zorowitz2023 first."
+        )
     people: dict[tuple[str, str], dict[int, tuple[int, int]]] = {}
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -39,15 +41,24 @@ def read(folder: Path) -> tuple[Trials, ...]:
                 _add(row, people, f"{path}, line {number}")
     except UnicodeDecodeError:
         raise TrialsError(f"{path} is no text in UTF-8.") from None
-    short = [f"{platform} {subject}" for (platform, subject), answers in people.items() if len(answers) != N_STEPS]
+    short = [
+        f"{platform} {subject}"
+        for (platform, subject), answers in people.items()
+        if len(answers) != N_STEPS
+    ]
     if short or {platform for platform, _ in people} != set(PLATFORMS):
-        raise TrialsError(f"{path}: {len(short)} people without {N_STEPS} answers, or a platform without anybody.")
+        raise TrialsError(
+            f"{path}: {len(short)} people without {N_STEPS} answers, or a platform without anybody."
+        )
     return tuple(
-        _trials(platform, [own for (name, _), own in people.items() if name == platform]) for platform in PLATFORMS
+        _trials(platform, [own for (name, _), own in people.items() if name == platform])
+        for platform in PLATFORMS
     )
 
 
-def _add(row: dict[str, str], people: dict[tuple[str, str], dict[int, tuple[int, int]]], where: str) -> None:
+def _add(
+    row: dict[str, str], people: dict[tuple[str, str], dict[int, tuple[int, int]]], where: str
+) -> None:
     """One answer, after checks."""
     numbers = {}
     for name, allowed in COLUMNS.items():
@@ -56,11 +67,15 @@ def _add(row: dict[str, str], people: dict[tuple[str, str], dict[int, tuple[int,
         except (KeyError, TypeError, ValueError):
             raise TrialsError(f"{where}: no number in the column {name!r}.") from None
         if value not in allowed:
-            raise TrialsError(f"{where}: {name} is {value:g}, not one of {min(allowed)} to {max(allowed)}.")
+            raise TrialsError(
+                f"{where}: {name} is {value:g}, not one of {min(allowed)} to {max(allowed)}."
+            )
         numbers[name] = int(value)
     platform = row.get("platform")
     if platform not in PLATFORMS or not row.get("subject"):
-        raise TrialsError(f"{where}: the platform must be one of {', '.join(PLATFORMS)}, and there must be a subject.")
+        raise TrialsError(
+            f"{where}: the platform must be one of {', '.join(PLATFORMS)}, and there must be a subject."
+        )
     own = people.setdefault((platform, row["subject"]), {})
     if numbers["trial"] in own:
         raise TrialsError(f"{where}: a second answer to trial {numbers['trial']}.")

@@ -13,18 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.archives.packed import packed_lines
-from experiments.domains.learning import steps
-from experiments.errors import TrialsError
-from experiments.task import Trials
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.archives.packed import packed_lines
+from lakatos.experiments.domains.learning import steps
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Trials
 
 FILE = "prompts.jsonl.zip"
 EXPERIMENTS = ("first", "later")
 Trial = tuple[int, int, int, int]
 """First pick, state it led to (1 or 2), second pick, reward."""
 _LATER = re.compile(r"You are now back 18 months later[^\n]*")
-_FIRST = re.compile(r"In the first stage, you will choose between two options: ([A-Z]) and ([A-Z])\.")
+_FIRST = re.compile(
+    r"In the first stage, you will choose between two options: ([A-Z]) and ([A-Z])\."
+)
 _STATES = re.compile(r"will lead to one of two second-stage states: ([A-Z]) or ([A-Z])\.")
 _SECOND = re.compile(r"you will make another choice between two options: ([A-Z]) and ([A-Z])\.")
 _TRIAL = re.compile(
@@ -42,7 +44,10 @@ def read(folder: Path) -> tuple[Trials, ...]:
     """
     path = folder / FILE
     sessions = [read_record(line, f"{path}, line {number}") for number, line in packed_lines(path)]
-    groups = [[session[place] for session in sessions if session[place]] for place in range(len(EXPERIMENTS))]
+    groups = [
+        [session[place] for session in sessions if session[place]]
+        for place in range(len(EXPERIMENTS))
+    ]
     if not all(groups):
         raise TrialsError(f"{path} lacks one of the two measurements.")
     return tuple(_trials(name, group) for name, group in zip(EXPERIMENTS, groups, strict=True))
@@ -63,7 +68,9 @@ def read_record(line: str, where: str) -> tuple[list[Trial], list[Trial]]:
         raise TrialsError(f"{where}: text must be the session in words.")
     named = [pattern.findall(text) for pattern in (_FIRST, _STATES, _SECOND)]
     if any(len(found) != 1 or found[0][0] == found[0][1] for found in named):
-        raise TrialsError(f"{where}: the instructions must name two options, two states and two further options.")
+        raise TrialsError(
+            f"{where}: the instructions must name two options, two states and two further options."
+        )
     first, states, second = (found[0] for found in named)
     parts = _LATER.split(text)
     if len(parts) > 2:
@@ -91,7 +98,14 @@ def _read_trials(
             or found[6] not in second
         ):
             raise TrialsError(f"{where}: {line[:200]!r} is no trial of the two-step task.")
-        trials.append((first.index(found[3]), 1 + states.index(found[4]), second.index(found[6]), int(found[7] == "a")))
+        trials.append(
+            (
+                first.index(found[3]),
+                1 + states.index(found[4]),
+                second.index(found[6]),
+                int(found[7] == "a"),
+            )
+        )
     return trials
 
 

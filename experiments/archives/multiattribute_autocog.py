@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.errors import DataMissingError, TrialsError
-from experiments.task import Stimuli, Trials
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.task import Stimuli, Trials
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,9 @@ def read_experiment(path: Path, design: PublishedDesign) -> Trials:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DataMissingError(f"{path} is missing. Fetch the data set `multiattribute_autocog` first.") from None
+        raise DataMissingError(
+            f"{path} is missing. Fetch the data set `multiattribute_autocog` first."
+        ) from None
     except UnicodeDecodeError as error:
         raise TrialsError(f"{path} is no text in UTF-8: {error}.") from None
     trial_of: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -228,25 +230,37 @@ def read_experiment(path: Path, design: PublishedDesign) -> Trials:
     )
 
 
-def _read_line(line: str, design: PublishedDesign, where: str) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
+def _read_line(
+    line: str, design: PublishedDesign, where: str
+) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
     try:
         row = json.loads(line)
     except ValueError as error:
         raise TrialsError(f"{where}: no JSON ({error}).") from None
     if not isinstance(row, dict):
         raise TrialsError(f"{where}: not an object with one response.")
-    missing = [name for name in ("subject_id", "option_a_ratings", "option_b_ratings", "response") if name not in row]
+    missing = [
+        name
+        for name in ("subject_id", "option_a_ratings", "option_b_ratings", "response")
+        if name not in row
+    ]
     if missing:
         raise TrialsError(f"{where}: the field(s) {', '.join(missing)} are missing.")
     if not _is_integer(row["subject_id"]) or row["subject_id"] < 0:
-        raise TrialsError(f"{where}: subject_id must be an integer from 0 upwards, not {row['subject_id']!r}.")
+        raise TrialsError(
+            f"{where}: subject_id must be an integer from 0 upwards, not {row['subject_id']!r}."
+        )
     if not _is_integer(row["response"]) or row["response"] not in (0, 1):
         raise TrialsError(f"{where}: response must be 0 or 1, not {row['response']!r}.")
-    a, b = (_read_ratings(row, name, design, where) for name in ("option_a_ratings", "option_b_ratings"))
+    a, b = (
+        _read_ratings(row, name, design, where) for name in ("option_a_ratings", "option_b_ratings")
+    )
     return row["subject_id"], a, b, row["response"]
 
 
-def _read_ratings(row: dict[str, Any], name: str, design: PublishedDesign, where: str) -> tuple[int, ...]:
+def _read_ratings(
+    row: dict[str, Any], name: str, design: PublishedDesign, where: str
+) -> tuple[int, ...]:
     ratings = row[name]
     n_cues = len(design.validities)
     if (
@@ -254,7 +268,9 @@ def _read_ratings(row: dict[str, Any], name: str, design: PublishedDesign, where
         or len(ratings) != n_cues
         or not all(_is_integer(value) and 0 <= value <= design.rating_max for value in ratings)
     ):
-        raise TrialsError(f"{where}: {name} must be {n_cues} integers from 0 to {design.rating_max}, not {ratings!r}.")
+        raise TrialsError(
+            f"{where}: {name} must be {n_cues} integers from 0 to {design.rating_max}, not {ratings!r}."
+        )
     return tuple(ratings)
 
 
@@ -276,7 +292,10 @@ READER = ArchiveReader(
             "arXiv:2606.26448"
         ),
         files={design.file: design.sha256 for design in DESIGNS},
-        remote={design.file: f"{FOLDERS[design.file.split('/')[0]]}/{design.file.split('/')[1]}" for design in DESIGNS},
+        remote={
+            design.file: f"{FOLDERS[design.file.split('/')[0]]}/{design.file.split('/')[1]}"
+            for design in DESIGNS
+        },
     ),
     read=read,
 )

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.domains.offers import N_OFFERS, Offer, offered
-from experiments.errors import DataMissingError, TrialsError
-from experiments.task import Trials
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.domains.offers import N_OFFERS, Offer, offered
+from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.task import Trials
 
 FILE = "electricity.csv.gz"
 COLUMNS = ("choice", "id", "alt", "pf", "cl", "loc", "wk", "tod", "seas", "chid")
@@ -42,15 +42,21 @@ def read(folder: Path) -> tuple[Trials, ...]:
     """
     path = folder / FILE
     if not path.is_file():
-        raise DataMissingError(f"{path} is missing; fetch the data set multiattribute_electricity first.")
+        raise DataMissingError(
+            f"{path} is missing; fetch the data set multiattribute_electricity first."
+        )
     reader = csv.DictReader(_text(path).splitlines())
     absent = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if absent:
         raise TrialsError(f"{path}: the column(s) {', '.join(absent)} are missing.")
     rows = sorted(_row(row, f"{path}, line {line}") for line, row in enumerate(reader, start=2))
-    questions = [_question(list(group), path) for _, group in groupby(rows, key=lambda row: row[:2])]
+    questions = [
+        _question(list(group), path) for _, group in groupby(rows, key=lambda row: row[:2])
+    ]
     if len({question[1] for question in questions}) != len(questions):
-        raise TrialsError(f"{path}: a question (column chid) belongs to several people (column id).")
+        raise TrialsError(
+            f"{path}: a question (column chid) belongs to several people (column id)."
+        )
     sets = sorted({question[2] for question in questions})
     row_of = {offers: index for index, offers in enumerate(sets)}
     people, participant = np.unique([question[0] for question in questions], return_inverse=True)
@@ -76,19 +82,29 @@ def _text(path: Path) -> str:
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise TrialsError(f"{path} is no gzip file of text: {error}.") from None
     if len(data) > MOST_BYTES:
-        raise TrialsError(f"{path} holds more than {MOST_BYTES} bytes; it is not the published file.")
+        raise TrialsError(
+            f"{path} holds more than {MOST_BYTES} bytes; it is not the published file."
+        )
     return text
 
 
 def _row(row: dict[str, str], where: str) -> Row:
     try:
         person, question, place = (int(row[name]) for name in ("id", "chid", "alt"))
-        price, years, local, known, by_day, by_season = (float(row[name]) for name in ATTRIBUTE_COLUMNS)
+        price, years, local, known, by_day, by_season = (
+            float(row[name]) for name in ATTRIBUTE_COLUMNS
+        )
     except (TypeError, ValueError):
         raise TrialsError(f"{where}: not a row of numbers.") from None
     if row["choice"] not in CHOSEN:
         raise TrialsError(f"{where}: choice must be TRUE or FALSE, not {row['choice']!r}.")
-    return person, question, place, (price, years, local, known, by_day, by_season), CHOSEN[row["choice"]]
+    return (
+        person,
+        question,
+        place,
+        (price, years, local, known, by_day, by_season),
+        CHOSEN[row["choice"]],
+    )
 
 
 def _question(rows: list[Row], path: Path) -> Question:

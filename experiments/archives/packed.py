@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.errors import DataMissingError, TrialsError
 
 MEMBER = "prompts.jsonl"
 """Name of the file inside, in the repositories that publish sessions in words."""
@@ -32,7 +32,9 @@ def packed_lines(path: Path, most_bytes: int = MOST_BYTES) -> Iterator[tuple[int
     except UNREADABLE as error:
         raise TrialsError(f"{path} is no zip file that holds {MEMBER}: {error}.") from None
     if len(data) > most_bytes:
-        raise TrialsError(f"{path}: {MEMBER} is larger than {most_bytes} bytes; it is not the published file.")
+        raise TrialsError(
+            f"{path}: {MEMBER} is larger than {most_bytes} bytes; it is not the published file."
+        )
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

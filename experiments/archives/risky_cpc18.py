@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.domains.risky import N_OUTCOMES, pairs
-from experiments.errors import DataMissingError
-from experiments.task import Trials
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.domains.risky import N_OUTCOMES, pairs
+from lakatos.experiments.errors import DataMissingError
+from lakatos.experiments.task import Trials
 
 FILE = "CPC18_EstSet_fullDist.csv"
 BLOCKS = ("B.1", "B.2", "B.3", "B.4", "B.5")
@@ -52,7 +52,9 @@ def read(folder: Path) -> tuple[Trials, ...]:
         first_of.setdefault(key, problem)
     distinct = sorted(first_of.values())
     trial = np.searchsorted(distinct, [first_of[key] for key in problems.keys])
-    totals = CHOICES_PER_BLOCK * np.array([people_behind(_rates(row), int(row["GameID"])) for row in rows])
+    totals = CHOICES_PER_BLOCK * np.array(
+        [people_behind(_rates(row), int(row["GameID"])) for row in rows]
+    )
     chose_b = np.rint(totals * np.array([_rates(row)[0] for row in rows])).astype(np.int64)
     counts = np.zeros((len(distinct), 2), dtype=np.int64)
     np.add.at(counts, trial, np.stack([totals - chose_b, chose_b], axis=1))
@@ -89,7 +91,9 @@ def _rates(row: dict[str, str]) -> list[float]:
 
 
 def _gamble(row: dict[str, str], side: str) -> list[tuple[float, float]]:
-    places = [(row[f"{side}v{place}"], row[f"{side}p{place}"]) for place in range(1, N_OUTCOMES + 1)]
+    places = [
+        (row[f"{side}v{place}"], row[f"{side}p{place}"]) for place in range(1, N_OUTCOMES + 1)
+    ]
     return [(float(amount), float(p)) for amount, p in places if amount != "NA"]
 
 

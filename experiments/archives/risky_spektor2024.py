@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.archives.packed import packed_lines
-from experiments.domains.risky import pairs
-from experiments.errors import TrialsError
-from experiments.task import Trials
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.archives.packed import packed_lines
+from lakatos.experiments.domains.risky import pairs
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Trials
 
 FILE = "prompts.jsonl.zip"
 MOST_BYTES = 100_000_000
@@ -64,10 +64,14 @@ def read(folder: Path) -> tuple[Trials, ...]:
     """
     path = folder / FILE
     lines = packed_lines(path, MOST_BYTES)
-    sessions = [session for number, line in lines for session in read_record(line, f"{path}, line {number}")]
+    sessions = [
+        session for number, line in lines for session in read_record(line, f"{path}, line {number}")
+    ]
     people = [(session.experiment, session.participant, session.context) for session in sessions]
     if len(set(people)) != len(people):
-        raise TrialsError(f"{path}: a person of an experiment has two records, or two sessions with the same amounts.")
+        raise TrialsError(
+            f"{path}: a person of an experiment has two records, or two sessions with the same amounts."
+        )
     groups = {
         f"{experiment}-{context}": [
             item for item in sessions if (item.experiment, item.context) == (experiment, context)
@@ -102,12 +106,16 @@ def read_record(line: str, where: str) -> tuple[Session, Session]:
         raise TrialsError(f"{where}: experiment must end in /exp1.csv, /exp2.csv or /exp3.csv.")
     participant, text, times = record.get("participant"), record.get("text"), record.get("RTs")
     if not isinstance(participant, int) or isinstance(participant, bool) or participant < 0:
-        raise TrialsError(f"{where}: participant must be an integer from 0 upwards, not {participant!r}.")
+        raise TrialsError(
+            f"{where}: participant must be an integer from 0 upwards, not {participant!r}."
+        )
     if not isinstance(text, str):
         raise TrialsError(f"{where}: text must be the session in words.")
     first, second = _read_text(text, where)
     if not isinstance(times, list) or len(times) != len(first) + len(second):
-        raise TrialsError(f"{where}: there must be a response time for each of {len(first) + len(second)} answers.")
+        raise TrialsError(
+            f"{where}: there must be a response time for each of {len(first) + len(second)} answers."
+        )
     return Session(experiment[1], participant, first), Session(experiment[1], participant, second)
 
 
@@ -116,7 +124,9 @@ def _read_text(text: str, where: str) -> list[tuple[tuple[Lottery, Lottery, int]
     instructions, mark, rest = text.partition("\nSession 1:\n")
     names = _NAMES.findall(instructions)
     if not mark or len(names) != 1 or names[0][0] == names[0][1]:
-        raise TrialsError(f"{where}: the text must name two lotteries and then begin with 'Session 1:'.")
+        raise TrialsError(
+            f"{where}: the text must name two lotteries and then begin with 'Session 1:'."
+        )
     sessions: list[list[tuple[Lottery, Lottery, int]]] = [[]]
     for part in filter(None, rest.split("\n")):
         head, trial = _SESSION.fullmatch(part), _TRIAL.fullmatch(part)
@@ -127,7 +137,9 @@ def _read_text(text: str, where: str) -> list[tuple[tuple[Lottery, Lottery, int]
             least, most = sorted((int(trial[5]), int(trial[6])))
             sessions[-1].append(((low, high), (least, most), names[0].index(trial[7])))
         else:
-            raise TrialsError(f"{where}: {part[:200]!r} is no choice between the lotteries {' and '.join(names[0])}.")
+            raise TrialsError(
+                f"{where}: {part[:200]!r} is no choice between the lotteries {' and '.join(names[0])}."
+            )
     if len(sessions) != 2 or not all(sessions):
         raise TrialsError(f"{where}: the text must hold answers in two sessions.")
     return [tuple(session) for session in sessions]
@@ -143,7 +155,9 @@ def _trials(name: str, sessions: list[Session]) -> Trials:
     participant, trial, response = np.array(rows, dtype=np.int64).T
     return Trials(
         experiment=name,
-        stimuli=pairs([([(x, 0.5) for x in first], [(x, 0.5) for x in second]) for first, second in trial_of]),
+        stimuli=pairs(
+            [([(x, 0.5) for x in first], [(x, 0.5) for x in second]) for first, second in trial_of]
+        ),
         participant=participant,
         trial=trial,
         response=response,

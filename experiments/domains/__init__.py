@@ -1,11 +1,11 @@
 """Kinds of tasks, by name."""
 
-from experiments.domains.intertemporal import IntertemporalDomain
-from experiments.domains.learning import LearningDomain
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.domains.offers import OffersDomain
-from experiments.domains.risky import RiskyDomain
-from experiments.task import Domain
+from lakatos.experiments.domains.intertemporal import IntertemporalDomain
+from lakatos.experiments.domains.learning import LearningDomain
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.domains.offers import OffersDomain
+from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.experiments.task import Domain
 
 DOMAINS: dict[str, Domain] = {
     "multiattribute": MultiattributeDomain(),

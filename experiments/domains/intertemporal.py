@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import EmptyDesignSpaceError, StimuliError
-from experiments.task import OneShot, Stimuli
-from experiments.variation import Variation, joined, varied
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.task import OneShot, Stimuli
+from lakatos.experiments.variation import Variation, joined, varied
 
 Array = NDArray[Any]
 LARGEST_AMOUNT = 1e7
@@ -88,7 +88,9 @@ def read_settings(settings: Mapping[str, Any]) -> IntertemporalSettings:
             else:
                 values[name] = value
         except (TypeError, ValueError):
-            raise StimuliError(f"setting {name!r} of the intertemporal domain cannot be {value!r}.") from None
+            raise StimuliError(
+                f"setting {name!r} of the intertemporal domain cannot be {value!r}."
+            ) from None
     return IntertemporalSettings(**values)
 
 
@@ -117,7 +119,9 @@ def check(stimuli: Stimuli) -> None:
         values = stimuli[name]
         if values.shape != (len(stimuli), 2):
             raise StimuliError(f"array {name!r} has shape {values.shape}, not {(len(stimuli), 2)}.")
-        rows = np.flatnonzero(~((values >= low) & (values <= high)).all(axis=1))  # written so as to refuse NaN
+        rows = np.flatnonzero(
+            ~((values >= low) & (values <= high)).all(axis=1)
+        )  # written so as to refuse NaN
         if rows.size:
             raise StimuliError(
                 f"trial {rows[0]} of the intertemporal domain: {name} are {values[rows[0]].tolist()}; "
@@ -148,7 +152,9 @@ def _combine(settings: IntertemporalSettings, numbers: Array) -> Stimuli:
     """Admissible trials among the combinations with these numbers, in that order, each once."""
     axes = [np.asarray(axis) for axis in settings.axes]
     places = np.unravel_index(np.asarray(numbers, dtype=np.intp), [len(axis) for axis in axes])
-    sign, amount, ratio, delay, interval = (axis[place] for axis, place in zip(axes, places, strict=True))
+    sign, amount, ratio, delay, interval = (
+        axis[place] for axis, place in zip(axes, places, strict=True)
+    )
     later = np.round(amount * ratio, 2)
     stimuli = Stimuli(
         {
@@ -159,7 +165,9 @@ def _combine(settings: IntertemporalSettings, numbers: Array) -> Stimuli:
     keep = (amount != later) | (interval != 0)
     if not settings.dominated:
         keep &= dominance(stimuli) == 0
-    keep &= (np.abs(stimuli["amounts"]) <= LARGEST_AMOUNT).all(axis=1) & (delay + interval <= LONGEST_DELAY_DAYS)
+    keep &= (np.abs(stimuli["amounts"]) <= LARGEST_AMOUNT).all(axis=1) & (
+        delay + interval <= LONGEST_DELAY_DAYS
+    )
     stimuli = stimuli.take(np.flatnonzero(keep))
     table = np.concatenate([stimuli[name] for name in FRAME], axis=1)
     _, first = np.unique(table, axis=0, return_index=True)  # rounded amounts can coincide
@@ -173,7 +181,9 @@ class IntertemporalDomain(OneShot):
     measured: tuple[str, ...] = ("amounts", "delays_days")
     options: tuple[str, ...] = ("sooner", "later")
 
-    def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
         """Admissible trials of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
         read = read_settings(settings)
         n_combinations = prod(map(len, read.axes))
@@ -240,19 +250,26 @@ class IntertemporalDomain(OneShot):
         kept &= (x[:, 0] != x[:, 1]) | (t[:, 0] != t[:, 1])
         return kept if read.dominated else kept & (dominance(stimuli) == 0)
 
-    def moves(self, settings: Mapping[str, Any], stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+    def moves(
+        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
+    ) -> tuple[Stimuli, Array]:
         """See `experiments.variation.HasMoves`: an amount, on a scale of ratios, or a delay, in whole days."""
         read = read_settings(settings)
         factor = (max(read.amounts) / min(read.amounts)) ** step
         days = step * (max(read.delays_days) + max(read.intervals_days))
         parts = []
         for side, sign in product((0, 1), (-1, 1)):
-            amounts, delays = stimuli["amounts"].astype(np.float64), stimuli["delays_days"].astype(np.float64)
+            amounts, delays = (
+                stimuli["amounts"].astype(np.float64),
+                stimuli["delays_days"].astype(np.float64),
+            )
             amounts[:, side] = np.round(amounts[:, side] * factor**sign, 2)
             delays[:, side] = np.round(delays[:, side] + sign * days)
             for change in ({"amounts": amounts}, {"delays_days": delays}):
                 moved = Stimuli(dict(stimuli.arrays) | change)
-                rows = np.flatnonzero((moved["delays_days"] >= 0).all(axis=1) & self.admits(settings, moved))
+                rows = np.flatnonzero(
+                    (moved["delays_days"] >= 0).all(axis=1) & self.admits(settings, moved)
+                )
                 parts.append((moved.take(rows), rows))
         return joined(parts, stimuli)
 
@@ -286,7 +303,13 @@ class IntertemporalDomain(OneShot):
                 ((10, 0), (-20, 0)),
             ]
         )
-        return ordinary, self.swap_sides(ordinary), extremes, self.swap_sides(extremes), extremes.take([0])
+        return (
+            ordinary,
+            self.swap_sides(ordinary),
+            extremes,
+            self.swap_sides(extremes),
+            extremes.take([0]),
+        )
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
         """Properties of trials, differences always the second option minus the first, delays in days."""
@@ -330,7 +353,9 @@ class IntertemporalDomain(OneShot):
         in_time = t.max(axis=1) + longer <= LONGEST_DELAY_DAYS
 
         def delayed(by: Array) -> Callable[[Stimuli, Array], Mapping[str, Array]]:
-            return lambda before, rows: {"delays_days": before["delays_days"] + by * longer[rows, None]}
+            return lambda before, rows: {
+                "delays_days": before["delays_days"] + by * longer[rows, None]
+            }
 
         return {
             "amount": varied(
@@ -358,7 +383,10 @@ class IntertemporalDomain(OneShot):
                 size_meaning="the delay in days",
             ),
             "common_delay": varied(
-                stimuli, in_time, "both options are delayed by the same further time", delayed(np.ones(2))
+                stimuli,
+                in_time,
+                "both options are delayed by the same further time",
+                delayed(np.ones(2)),
             ),
             "scale": varied(
                 stimuli,

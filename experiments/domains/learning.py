@@ -19,8 +19,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import StimuliError
-from experiments.task import Stimuli
+from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.task import Stimuli
 
 Array = NDArray[Any]
 Task = Literal["bandit", "reversal", "two_step"]
@@ -64,12 +64,18 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
     known = Settings.__dataclass_fields__
     unknown = sorted(set(settings) - set(known))
     if unknown:
-        raise StimuliError(f"unknown settings of the learning domain: {', '.join(unknown)}; it has {', '.join(known)}.")
+        raise StimuliError(
+            f"unknown settings of the learning domain: {', '.join(unknown)}; it has {', '.join(known)}."
+        )
     if settings.get("task", "bandit") not in get_args(Task):
-        raise StimuliError(f"setting task is {settings['task']!r}; give one of {', '.join(get_args(Task))}.")
+        raise StimuliError(
+            f"setting task is {settings['task']!r}; give one of {', '.join(get_args(Task))}."
+        )
     for name, value in settings.items():
         whole = known[name].type == "int"
-        if name != "task" and (isinstance(value, bool) or not isinstance(value, int if whole else int | float)):
+        if name != "task" and (
+            isinstance(value, bool) or not isinstance(value, int if whole else int | float)
+        ):
             raise StimuliError(f"setting {name!r} of the learning domain cannot be {value!r}.")
     read = Settings(**settings)
     limits = {
@@ -85,8 +91,12 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
     for name, (low, high) in limits.items():
         if not low <= getattr(read, name) <= high:
             raise StimuliError(f"setting {name} is {getattr(read, name)}; give {low} to {high}.")
-    if read.task == "two_step" and (read.n_options != 2 or read.n_steps % 2 or (read.n_steps // 2) % read.n_blocks):
-        raise StimuliError("the two-step task has 2 options, an even number of steps, and equal blocks.")
+    if read.task == "two_step" and (
+        read.n_options != 2 or read.n_steps % 2 or (read.n_steps // 2) % read.n_blocks
+    ):
+        raise StimuliError(
+            "the two-step task has 2 options, an even number of steps, and equal blocks."
+        )
     return read
 
 
@@ -115,10 +125,14 @@ def steps(
         {
             "available": np.ones((n_steps, n_options)),
             "stage": np.zeros(n_steps) if stage is None else np.asarray(stage, dtype=np.float64),
-            "block_start": first if block_start is None else np.asarray(block_start, dtype=np.float64),
+            "block_start": first
+            if block_start is None
+            else np.asarray(block_start, dtype=np.float64),
             "position": np.arange(n_steps, dtype=np.float64),
             "payoff": np.zeros(shape) if payoff is None else np.asarray(payoff, dtype=np.float64),
-            "next_state": np.zeros(shape) if next_state is None else np.asarray(next_state, dtype=np.float64),
+            "next_state": np.zeros(shape)
+            if next_state is None
+            else np.asarray(next_state, dtype=np.float64),
         }
     )
 
@@ -192,14 +206,18 @@ class LearningDomain:
         """Options of each step."""
         return int(stimuli["available"].shape[-1])
 
-    def shown(self, arrays: Mapping[str, Array], before: Mapping[str, Array]) -> Mapping[str, Array]:
+    def shown(
+        self, arrays: Mapping[str, Array], before: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
         """The arrays that people see, and the state that they are in."""
         here = np.zeros((1, len(arrays["stage"])))
         if "next_state" in before:
             here = before["next_state"] * (arrays["stage"] > 0)
         return {name: arrays[name] for name in SHOWN} | {"state": here}
 
-    def feedback(self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array) -> dict[str, Array]:
+    def feedback(
+        self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
+    ) -> dict[str, Array]:
         """``reward`` and ``next_state``, as the schedule has fixed them for each state and option."""
         state = np.broadcast_to(shown["state"], response.shape).astype(np.intp)
         sequence = np.arange(response.shape[1])
@@ -208,7 +226,9 @@ class LearningDomain:
             "next_state": arrays["next_state"][sequence, state, response],
         }
 
-    def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
         """One schedule drawn at random, whole, whatever ``n_most``: its steps mean nothing without one another.
 
         Raises:
@@ -239,18 +259,28 @@ class LearningDomain:
                 raise StimuliError(
                     f"array {name!r} has shape {stimuli[name].shape}, not {shapes.get(name, (n_steps,))}."
                 )
-        flat = {name: np.asarray(stimuli[name], dtype=np.float64).reshape(n_steps, -1) for name in names}
+        flat = {
+            name: np.asarray(stimuli[name], dtype=np.float64).reshape(n_steps, -1) for name in names
+        }
         rules = (
-            (np.isfinite(np.concatenate(list(flat.values()), axis=1)), "all numbers must be finite"),
+            (
+                np.isfinite(np.concatenate(list(flat.values()), axis=1)),
+                "all numbers must be finite",
+            ),
             (np.isin(flat["available"], (0, 1)), "available is 0 or 1"),
-            (flat["available"].sum(axis=1, keepdims=True) >= 1, "at least one option must be available"),
+            (
+                flat["available"].sum(axis=1, keepdims=True) >= 1,
+                "at least one option must be available",
+            ),
             (np.isin(flat["stage"], (0, 1)), "stage is 0 or 1"),
             (np.isin(flat["block_start"], (0, 1)), "block_start is 0 or 1"),
             (np.isin(flat["next_state"], range(N_STATES)), f"next_state is 0 to {N_STATES - 1}"),
         )
         for holds, words in rules:
             if not holds.all():
-                raise StimuliError(f"step {int(np.flatnonzero(~holds.all(axis=1))[0])} of the schedule: {words}.")
+                raise StimuliError(
+                    f"step {int(np.flatnonzero(~holds.all(axis=1))[0])} of the schedule: {words}."
+                )
 
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: schedules of the study's length and number of options, whole."""
@@ -263,11 +293,20 @@ class LearningDomain:
         plans = (
             {"task": "bandit", "n_steps": 12},
             {"task": "bandit", "n_steps": 12, "n_options": 3, "n_blocks": 3},
-            {"task": "reversal", "n_steps": 15, "n_options": 3, "reversal_every": 5, "best": 1.0, "others": 0.0},
+            {
+                "task": "reversal",
+                "n_steps": 15,
+                "n_options": 3,
+                "reversal_every": 5,
+                "best": 1.0,
+                "others": 0.0,
+            },
             {"task": "two_step", "n_steps": 16, "n_blocks": 2},
         )
         sets = [schedule(read_settings(plan), rng) for plan in plans]
-        losses = dict(sets[0].arrays) | {"payoff": sets[0]["payoff"] * rng.uniform(-1, 1, sets[0]["payoff"].shape)}
+        losses = dict(sets[0].arrays) | {
+            "payoff": sets[0]["payoff"] * rng.uniform(-1, 1, sets[0]["payoff"].shape)
+        }
         return [*sets, Stimuli(losses)]
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
@@ -275,7 +314,9 @@ class LearningDomain:
         starts = np.flatnonzero(np.asarray(stimuli["block_start"]) > 0)
         position = np.arange(len(stimuli), dtype=np.float64)
         places = np.searchsorted(starts, position, side="right") - 1
-        since = position - np.where(places >= 0, starts[np.maximum(places, 0)] if len(starts) else 0, 0)
+        since = position - np.where(
+            places >= 0, starts[np.maximum(places, 0)] if len(starts) else 0, 0
+        )
         return {
             "position": np.asarray(stimuli["position"], dtype=np.float64),
             "steps_since_start": since,
@@ -287,7 +328,12 @@ class LearningDomain:
     def swap_sides(self, stimuli: Stimuli) -> Stimuli:
         """The same schedule with the options in the opposite order."""
         turned = ("available", *HIDDEN)
-        return Stimuli({name: array[..., ::-1] if name in turned else array for name, array in stimuli.arrays.items()})
+        return Stimuli(
+            {
+                name: array[..., ::-1] if name in turned else array
+                for name, array in stimuli.arrays.items()
+            }
+        )
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """The options of one step as a row of boxes."""
@@ -296,7 +342,9 @@ class LearningDomain:
             f'<span style="{cell};{"" if free else "opacity:.3"}">{escape(chr(65 + option))}</span>'
             for option, free in enumerate(stimuli["available"][row])
         )
-        text = f"Step {int(stimuli['position'][row]) + 1}" + (", second stage" if stimuli["stage"][row] else "")
+        text = f"Step {int(stimuli['position'][row]) + 1}" + (
+            ", second stage" if stimuli["stage"][row] else ""
+        )
         return f'<div style="font-family:system-ui,sans-serif;color:#222"><p>{text}. Pick one.</p>{boxes}</div>'
 
     def describe(self, stimuli: Stimuli, row: int) -> str:

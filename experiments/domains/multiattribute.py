@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import EmptyDesignSpaceError, StimuliError
-from experiments.task import OneShot, Stimuli
-from experiments.variation import Variation, pick, varied
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.task import OneShot, Stimuli
+from lakatos.experiments.variation import Variation, pick, varied
 
 Array = NDArray[Any]
 MOST_CUES = 8
@@ -99,17 +99,31 @@ def read_settings(settings: Mapping[str, Any]) -> Space:
         raise StimuliError(f"the multiattribute domain needs the setting(s) {', '.join(missing)}.")
     validities = _numbers("validities", settings["validities"])
     if not 1 <= len(validities) <= MOST_CUES or not all(0.5 <= value <= 1 for value in validities):
-        raise StimuliError(f"validities are 1 to {MOST_CUES} numbers from 0.5 (guessing) to 1, not {list(validities)}.")
+        raise StimuliError(
+            f"validities are 1 to {MOST_CUES} numbers from 0.5 (guessing) to 1, not {list(validities)}."
+        )
     levels = _numbers("levels", settings["levels"])
-    if not levels or any(value != int(value) or value < 0 for value in levels) or len(set(levels)) != len(levels):
+    if (
+        not levels
+        or any(value != int(value) or value < 0 for value in levels)
+        or len(set(levels)) != len(levels)
+    ):
         raise StimuliError(f"levels are different integers from 0 upwards, not {list(levels)}.")
     rating_max = settings.get("rating_max", max(levels))
-    if isinstance(rating_max, bool) or not isinstance(rating_max, int | float) or rating_max < max(*levels, 1):
-        raise StimuliError(f"rating_max must be a number not below 1 and the highest level, not {rating_max!r}.")
+    if (
+        isinstance(rating_max, bool)
+        or not isinstance(rating_max, int | float)
+        or rating_max < max(*levels, 1)
+    ):
+        raise StimuliError(
+            f"rating_max must be a number not below 1 and the highest level, not {rating_max!r}."
+        )
     dominated = settings.get("dominated", False)
     if not isinstance(dominated, bool):
         raise StimuliError(f"dominated must be true or false, not {dominated!r}.")
-    return Space(validities, tuple(sorted(int(value) for value in levels)), int(rating_max), dominated)
+    return Space(
+        validities, tuple(sorted(int(value) for value in levels)), int(rating_max), dominated
+    )
 
 
 def _numbers(name: str, value: Any) -> tuple[float, ...]:
@@ -127,7 +141,9 @@ class MultiattributeDomain(OneShot):
     measured: tuple[str, ...] = ("ratings", "rating_max", "validities")
     options: tuple[str, ...] = ("A", "B")
 
-    def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
         """All admissible pairs, or a random ``n_most`` of them, drawn without writing out a large space.
 
         Raises:
@@ -183,10 +199,15 @@ class MultiattributeDomain(OneShot):
                 f"not {', '.join(sorted(stimuli.arrays))}."
             )
         ratings, validities, top = (
-            np.asarray(stimuli[name], dtype=np.float64) for name in ("ratings", "validities", "rating_max")
+            np.asarray(stimuli[name], dtype=np.float64)
+            for name in ("ratings", "validities", "rating_max")
         )
         n_cues = validities.shape[-1] if validities.ndim == 2 else 0
-        if not 1 <= n_cues <= MOST_CUES or ratings.shape != (len(stimuli), 2, n_cues) or top.shape != (len(stimuli),):
+        if (
+            not 1 <= n_cues <= MOST_CUES
+            or ratings.shape != (len(stimuli), 2, n_cues)
+            or top.shape != (len(stimuli),)
+        ):
             raise StimuliError(
                 f"the arrays have the shapes ratings {ratings.shape}, validities {validities.shape} and rating_max "
                 f"{top.shape}; they must be (n_trials, 2, n_cues), (n_trials, n_cues) and (n_trials,) "
@@ -195,10 +216,17 @@ class MultiattributeDomain(OneShot):
         rules = (
             (np.isfinite(top) & (top > 0), "rating_max must be above 0"),
             (
-                ((ratings >= 0) & (ratings <= top[:, None, None]) & (ratings == np.round(ratings))).all(axis=(1, 2)),
+                (
+                    (ratings >= 0)
+                    & (ratings <= top[:, None, None])
+                    & (ratings == np.round(ratings))
+                ).all(axis=(1, 2)),
                 "ratings must be integers from 0 to rating_max",
             ),
-            (((validities >= 0.5) & (validities <= 1)).all(axis=1), "validities must lie from 0.5 to 1"),
+            (
+                ((validities >= 0.5) & (validities <= 1)).all(axis=1),
+                "validities must lie from 0.5 to 1",
+            ),
         )
         for holds, words in rules:
             if not holds.all():
@@ -225,13 +253,21 @@ class MultiattributeDomain(OneShot):
                 validities = np.round(rng.uniform(0.5, 1, size=(10, n_cues)), 2)
                 ratings[0], ratings[1] = 0.0, np.array([[0.0], [top]])
                 ratings[2], ratings[3] = np.array([[top], [0.0]]), top
-                ratings[4] = np.stack([top * (np.arange(n_cues) % 2), top * ((np.arange(n_cues) + 1) % 2)])
+                ratings[4] = np.stack(
+                    [top * (np.arange(n_cues) % 2), top * ((np.arange(n_cues) + 1) % 2)]
+                )
                 ratings[5, 1] = ratings[5, 0]
                 ratings[6, 1, : n_cues // 2] = ratings[6, 0, : n_cues // 2]
                 validities[:3] = np.sort(validities[:3], axis=1)[:, ::-1]
                 validities[3], validities[4], validities[5] = 0.5, 1.0, 0.8
                 sets.append(
-                    Stimuli({"ratings": ratings, "validities": validities, "rating_max": np.full(10, float(top))})
+                    Stimuli(
+                        {
+                            "ratings": ratings,
+                            "validities": validities,
+                            "rating_max": np.full(10, float(top)),
+                        }
+                    )
                 )
         return sets
 
@@ -284,8 +320,12 @@ class MultiattributeDomain(OneShot):
             "first_shown_favours": sign[:, 0],
             "last_shown_favours": sign[:, -1],
             "odd_count_difference": b_minus_a((share > 0.5).sum(axis=2) % 2),
-            "odd_sum_difference": b_minus_a(np.asarray(stimuli["ratings"], dtype=np.float64).sum(axis=2) % 2),
-            "odd_lead_difference": ((sign > 0).sum(axis=1) % 2 - (sign < 0).sum(axis=1) % 2).astype(np.float64),
+            "odd_sum_difference": b_minus_a(
+                np.asarray(stimuli["ratings"], dtype=np.float64).sum(axis=2) % 2
+            ),
+            "odd_lead_difference": ((sign > 0).sum(axis=1) % 2 - (sign < 0).sum(axis=1) % 2).astype(
+                np.float64
+            ),
             "middling_difference": -b_minus_a(np.abs(share.mean(axis=2) - 0.5)),
             "extreme_ratings_difference": b_minus_a(np.abs(share - 0.5).mean(axis=2)),
             "symmetry_difference": -b_minus_a(np.abs(share - share[..., ::-1]).mean(axis=2)),
@@ -300,13 +340,19 @@ class MultiattributeDomain(OneShot):
 
     def variations(self, stimuli: Stimuli, rng: np.random.Generator) -> Mapping[str, Variation]:
         """See `experiments.variation.HasVariations`; ratings are those of the second product unless said otherwise."""
-        ratings, validities, top = (_numeric(stimuli[name]) for name in ("ratings", "validities", "rating_max"))
+        ratings, validities, top = (
+            _numeric(stimuli[name]) for name in ("ratings", "validities", "rating_max")
+        )
         a, b = ratings[:, 0], ratings[:, 1]
         n_trials, n_cues = validities.shape
         everyone = np.arange(n_trials)
         u = rng.random((n_trials,))
         below, ahead = b < top[:, None], b > a
-        some, lead, sure = pick(below, rng), pick(ahead & below, rng), pick(ahead & (validities < 1), rng)
+        some, lead, sure = (
+            pick(below, rng),
+            pick(ahead & below, rng),
+            pick(ahead & (validities < 1), rng),
+        )
         best = np.where(a != b, validities, 0.0).max(axis=1)
         lesser, shared = pick(validities < best[:, None], rng), pick(a == b, rng)
         order = rng.permuted(np.tile(np.arange(n_cues), (n_trials, 1)), axis=1)
@@ -391,7 +437,9 @@ class MultiattributeDomain(OneShot):
                 (a != b).any(axis=1),
                 "the second product, at most as good on every cue, changes places with the first",
                 lambda before, _: {"ratings": before["ratings"][:, ::-1]},
-                prepare=lambda before: {"ratings": np.sort(_numeric(before["ratings"]), axis=1)[:, ::-1]},
+                prepare=lambda before: {
+                    "ratings": np.sort(_numeric(before["ratings"]), axis=1)[:, ::-1]
+                },
             ),
         }
 
@@ -408,7 +456,10 @@ class MultiattributeDomain(OneShot):
                 zip(stimuli["validities"][row], *stimuli["ratings"][row], strict=True)
             )
         )
-        heads = "".join(f'<th scope="col" style="{cell}">Product {escape(option)}</th>' for option in self.options)
+        heads = "".join(
+            f'<th scope="col" style="{cell}">Product {escape(option)}</th>'
+            for option in self.options
+        )
         return (
             '<table class="ma-trial" style="border-collapse:collapse;font-family:sans-serif;margin:0 auto">'
             f'<caption class="ma-caption" style="padding:0.5em;color:#666">Which product is better? '

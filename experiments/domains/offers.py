@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import EmptyDesignSpaceError, StimuliError
-from experiments.task import OneShot, Stimuli
-from experiments.variation import joined
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.task import OneShot, Stimuli
+from lakatos.experiments.variation import joined
 
 Array = NDArray[Any]
 N_OFFERS = 4
@@ -65,10 +65,14 @@ class OffersSettings:
             ("contracts_years", 0.0, LONGEST_CONTRACT_YEARS),
         ):
             if any(not low <= value <= high for value in getattr(self, name)):
-                raise StimuliError(f"setting {name} of the offers domain: give numbers from {low:g} to {high:g}.")
+                raise StimuliError(
+                    f"setting {name} of the offers domain: give numbers from {low:g} to {high:g}."
+                )
         for name, least, most in (("n_trials", 1, LARGEST_SPACE), ("seed", 0, 2**31)):
             if not least <= getattr(self, name) <= most:
-                raise StimuliError(f"setting {name} of the offers domain: give a whole number from {least} to {most}.")
+                raise StimuliError(
+                    f"setting {name} of the offers domain: give a whole number from {least} to {most}."
+                )
 
     @property
     def suppliers(self) -> list[Offer]:
@@ -78,7 +82,9 @@ class OffersSettings:
         reputations = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0)) if self.reputations else ((0.0, 0.0),)
         return [
             (price, years, local, known, by_day, by_season)
-            for (price, by_day, by_season), years, (local, known) in product(rates, self.contracts_years, reputations)
+            for (price, by_day, by_season), years, (local, known) in product(
+                rates, self.contracts_years, reputations
+            )
         ]
 
 
@@ -91,7 +97,9 @@ def read_settings(settings: Mapping[str, Any]) -> OffersSettings:
     known = OffersSettings.__dataclass_fields__
     unknown = sorted(set(settings) - set(known))
     if unknown:
-        raise StimuliError(f"unknown settings of the offers domain: {', '.join(unknown)}. It has: {', '.join(known)}.")
+        raise StimuliError(
+            f"unknown settings of the offers domain: {', '.join(unknown)}. It has: {', '.join(known)}."
+        )
     values: dict[str, Any] = {}
     for name, value in settings.items():
         kind = type(known[name].default)
@@ -103,7 +111,9 @@ def read_settings(settings: Mapping[str, Any]) -> OffersSettings:
             else:
                 values[name] = value
         except (TypeError, ValueError):
-            raise StimuliError(f"setting {name!r} of the offers domain cannot be {value!r}.") from None
+            raise StimuliError(
+                f"setting {name!r} of the offers domain cannot be {value!r}."
+            ) from None
     return OffersSettings(**values)
 
 
@@ -115,7 +125,9 @@ def offered(trials: Sequence[Sequence[Offer]]) -> Stimuli:
     """
     for row, trial in enumerate(trials):
         if len(trial) != N_OFFERS:
-            raise StimuliError(f"trial {row} of the offers domain has {len(trial)} offers; give {N_OFFERS}.")
+            raise StimuliError(
+                f"trial {row} of the offers domain has {len(trial)} offers; give {N_OFFERS}."
+            )
     table = np.asarray(trials, dtype=np.float64).reshape(len(trials), N_OFFERS, len(ATTRIBUTES))
     stimuli = Stimuli({name: table[:, :, place] for place, name in enumerate(ATTRIBUTES)})
     check(stimuli)
@@ -125,10 +137,14 @@ def offered(trials: Sequence[Sequence[Offer]]) -> Stimuli:
 def check(stimuli: Stimuli) -> None:
     """Raise `StimuliError` naming the first trial that is no set of four suppliers."""
     if set(stimuli.arrays) != set(ATTRIBUTES):
-        raise StimuliError(f"offers have the arrays {', '.join(ATTRIBUTES)}, not {', '.join(sorted(stimuli.arrays))}.")
+        raise StimuliError(
+            f"offers have the arrays {', '.join(ATTRIBUTES)}, not {', '.join(sorted(stimuli.arrays))}."
+        )
     for name in ATTRIBUTES:
         if stimuli[name].shape != (len(stimuli), N_OFFERS):
-            raise StimuliError(f"array {name!r} has shape {stimuli[name].shape}, not {(len(stimuli), N_OFFERS)}.")
+            raise StimuliError(
+                f"array {name!r} has shape {stimuli[name].shape}, not {(len(stimuli), N_OFFERS)}."
+            )
     price, years = stimuli["price"], stimuli["contract_years"]
     rates = (price > 0) * 1.0 + stimuli["time_of_day"] + stimuli["seasonal"]
     allowed = [
@@ -143,19 +159,27 @@ def check(stimuli: Stimuli) -> None:
             (years >= 0) & (years <= LONGEST_CONTRACT_YEARS),
             f"give years from 0 to {LONGEST_CONTRACT_YEARS:g}",
         ),
-        ("price", rates == 1, "give each offer either a fixed price, or one kind of rate that varies and the price 0"),
+        (
+            "price",
+            rates == 1,
+            "give each offer either a fixed price, or one kind of rate that varies and the price 0",
+        ),
     ]
     for name, fine, words in allowed:
         rows = np.flatnonzero(~fine.all(axis=1))
         if rows.size:
-            raise StimuliError(f"trial {rows[0]} of the offers domain: {name} is {stimuli[name][rows[0]]}; {words}.")
+            raise StimuliError(
+                f"trial {rows[0]} of the offers domain: {name} is {stimuli[name][rows[0]]}; {words}."
+            )
 
 
 def _sets_of_four(n_suppliers: int, n_trials: int, rng: np.random.Generator) -> Array:
     """``(n_sets, 4)`` suppliers: different sets in random order, each set once, whatever its order."""
     n_sets = comb(n_suppliers, N_OFFERS)
     if n_sets <= 4 * n_trials:
-        every = np.array(list(combinations(range(n_suppliers), N_OFFERS)), dtype=np.intp).reshape(-1, N_OFFERS)
+        every = np.array(list(combinations(range(n_suppliers), N_OFFERS)), dtype=np.intp).reshape(
+            -1, N_OFFERS
+        )
         sets = rng.permutation(every)[:n_trials]
         return rng.permuted(sets, axis=1)
     found: dict[frozenset[int], Array] = {}
@@ -172,7 +196,9 @@ class OffersDomain(OneShot):
     measured: tuple[str, ...] = ("price",)
     options: tuple[str, ...] = ("A", "B", "C", "D")
 
-    def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
         """Trials of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
         stimuli = self.space(settings)
         if len(stimuli) <= n_most:
@@ -193,7 +219,9 @@ class OffersDomain(OneShot):
                 f"the settings {dict(settings)} make {len(suppliers)} suppliers, too few for a trial of {N_OFFERS}. "
                 "Give more prices or contracts."
             )
-        table = suppliers[_sets_of_four(len(suppliers), read.n_trials, np.random.default_rng(read.seed))]
+        table = suppliers[
+            _sets_of_four(len(suppliers), read.n_trials, np.random.default_rng(read.seed))
+        ]
         return Stimuli({name: table[:, :, place] for place, name in enumerate(ATTRIBUTES)})
 
     def check(self, stimuli: Stimuli) -> None:
@@ -205,27 +233,39 @@ class OffersDomain(OneShot):
         read = read_settings(settings)
         price, years = stimuli["price"], stimuli["contract_years"]
         fixed = price > 0
-        inside = (years >= min(read.contracts_years, default=0)) & (years <= max(read.contracts_years, default=-1))
-        inside &= ~fixed | ((price >= min(read.prices, default=0)) & (price <= max(read.prices, default=-1)))
+        inside = (years >= min(read.contracts_years, default=0)) & (
+            years <= max(read.contracts_years, default=-1)
+        )
+        inside &= ~fixed | (
+            (price >= min(read.prices, default=0)) & (price <= max(read.prices, default=-1))
+        )
         inside &= (stimuli["time_of_day"] == 0) | read.time_of_day
         inside &= (stimuli["seasonal"] == 0) | read.seasonal
         inside &= (stimuli["local"] + stimuli["well_known"] == 0) | read.reputations
         table = np.stack([stimuli[name] for name in ATTRIBUTES], axis=-1)
-        differ = [(table[:, a] != table[:, b]).any(axis=-1) for a, b in combinations(range(N_OFFERS), 2)]
+        differ = [
+            (table[:, a] != table[:, b]).any(axis=-1) for a, b in combinations(range(N_OFFERS), 2)
+        ]
         return np.asarray(inside.all(axis=1) & np.all(differ, axis=0))
 
-    def moves(self, settings: Mapping[str, Any], stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+    def moves(
+        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
+    ) -> tuple[Stimuli, Array]:
         """See `experiments.variation.HasMoves`: a fixed price, in tenths of a cent, or a contract, in half years."""
         read = read_settings(settings)
         parts = []
-        for name, levels, unit in (("price", read.prices, 0.1), ("contract_years", read.contracts_years, 0.5)):
+        for name, levels, unit in (
+            ("price", read.prices, 0.1),
+            ("contract_years", read.contracts_years, 0.5),
+        ):
             reach = step * (max(levels, default=0) - min(levels, default=0))
             for place, sign in product(range(N_OFFERS), (-1, 1)):
                 new = stimuli[name].astype(np.float64)
                 new[:, place] = np.round((new[:, place] + sign * reach) / unit) * unit
                 moved = Stimuli(dict(stimuli.arrays) | {name: new.round(6)})
                 rows = np.flatnonzero(
-                    self.admits(settings, moved) & ((stimuli["price"] == 0) == (moved["price"] == 0)).all(1)
+                    self.admits(settings, moved)
+                    & ((stimuli["price"] == 0) == (moved["price"] == 0)).all(1)
                 )
                 parts.append((moved.take(rows), rows))
         return joined(parts, stimuli)
@@ -236,7 +276,10 @@ class OffersDomain(OneShot):
         ordinary = space.take(rng.choice(len(space), 24, replace=False))
         plain: Offer = (7, 0, 0, 0, 0, 0)
         by_day, by_season = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-        cheap, dear = (LOWEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0), (HIGHEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0)
+        cheap, dear = (
+            (LOWEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0),
+            (HIGHEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0),
+        )
         extremes = offered(
             [
                 (plain, plain, plain, plain),
@@ -245,13 +288,29 @@ class OffersDomain(OneShot):
                 (plain, by_day, by_season, plain),
                 (cheap, dear, by_day, plain),
                 (dear, dear, dear, cheap),
-                (plain, (7, LONGEST_CONTRACT_YEARS, 0, 0, 0, 0), (7, 1, 0, 0, 0, 0), (7, 5, 0, 0, 0, 0)),
+                (
+                    plain,
+                    (7, LONGEST_CONTRACT_YEARS, 0, 0, 0, 0),
+                    (7, 1, 0, 0, 0, 0),
+                    (7, 5, 0, 0, 0, 0),
+                ),
                 ((7, 0, 1, 1, 0, 0), (7, 0, 1, 0, 0, 0), (7, 0, 0, 1, 0, 0), plain),
                 ((9, 5, 0, 0, 0, 0), (9, 5, 0, 0, 0, 0), (9, 5, 0, 0, 0, 0), (7, 0, 1, 1, 0, 0)),
-                ((8, 1, 0, 1, 0, 0), (8.01, 1, 0, 1, 0, 0), (8.02, 1, 0, 1, 0, 0), (8.03, 1, 0, 1, 0, 0)),
+                (
+                    (8, 1, 0, 1, 0, 0),
+                    (8.01, 1, 0, 1, 0, 0),
+                    (8.02, 1, 0, 1, 0, 0),
+                    (8.03, 1, 0, 1, 0, 0),
+                ),
             ]
         )
-        return ordinary, self.swap_sides(ordinary), extremes, self.swap_sides(extremes), extremes.take([0])
+        return (
+            ordinary,
+            self.swap_sides(ordinary),
+            extremes,
+            self.swap_sides(extremes),
+            extremes.take([0]),
+        )
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
         """Properties of trials; differences are the last offer minus the mean of the others.
@@ -272,8 +331,13 @@ class OffersDomain(OneShot):
             **{name: stimuli[name] for name in ATTRIBUTES[1:]},
         }
         return {
-            "price_difference": np.where(fixed[:, -1] & (others > 0), price[:, -1] - mean_of_others, 0.0),
-            **{f"{name}_difference": own[:, -1] - own[:, :-1].mean(axis=1) for name, own in compared.items()},
+            "price_difference": np.where(
+                fixed[:, -1] & (others > 0), price[:, -1] - mean_of_others, 0.0
+            ),
+            **{
+                f"{name}_difference": own[:, -1] - own[:, :-1].mean(axis=1)
+                for name, own in compared.items()
+            },
             "lowest_price": lowest,
             "price_range": np.where(fixed.any(axis=1), price.max(axis=1) - lowest, 0.0),
             "n_fixed_prices": fixed.sum(axis=1) * 1.0,
@@ -289,7 +353,10 @@ class OffersDomain(OneShot):
         sides = "".join(
             '<div style="flex:1;border:1px solid #bbb;border-radius:6px;padding:10px;text-align:center">'
             f'<div style="font-weight:600;margin-bottom:6px">{label}</div>'
-            + "".join(f'<div style="margin:4px 0">{escape(line)}</div>' for line in _lines(stimuli, row, place))
+            + "".join(
+                f'<div style="margin:4px 0">{escape(line)}</div>'
+                for line in _lines(stimuli, row, place)
+            )
             + "</div>"
             for place, label in enumerate(self.options)
         )
@@ -305,7 +372,9 @@ class OffersDomain(OneShot):
 
 def _lines(stimuli: Stimuli, row: int, place: int) -> list[str]:
     """One offer's attributes in words."""
-    price, years, local, known, by_day, _ = (float(stimuli[name][row, place]) for name in ATTRIBUTES)
+    price, years, local, known, by_day, _ = (
+        float(stimuli[name][row, place]) for name in ATTRIBUTES
+    )
     rate = f"{price:.10g}c" if price else "time of day" if by_day else "seasonal"
     contract = f"{years:.10g} year{'' if years == 1 else 's'}" if years else "no contract"
     standing = ["local"] * bool(local) + ["well known"] * bool(known)

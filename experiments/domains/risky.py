@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import EmptyDesignSpaceError, StimuliError
-from experiments.task import OneShot, Stimuli
-from experiments.variation import Variation, joined, varied
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.task import OneShot, Stimuli
+from lakatos.experiments.variation import Variation, joined, varied
 
 Array = NDArray[Any]
 Gamble = Sequence[tuple[float, float]]
@@ -33,7 +33,12 @@ LARGEST_SPACE = 1_000_000
 """Pairs of gambles that `RiskyDomain.space` lists; larger spaces can only be sampled."""
 TOLERANCE = 1e-9
 """Of sums of probabilities."""
-FRAME = {"outcomes": (2, N_OUTCOMES), "probabilities": (2, N_OUTCOMES), "ambiguous": (2,), "correlation": ()}
+FRAME = {
+    "outcomes": (2, N_OUTCOMES),
+    "probabilities": (2, N_OUTCOMES),
+    "ambiguous": (2,),
+    "correlation": (),
+}
 """Arrays of a set of trials and their axes after ``n_trials``."""
 PAIRED = ("outcomes", "probabilities", "ambiguous")
 """Those that hold one entry for each gamble."""
@@ -62,11 +67,17 @@ class RiskySettings:
         if not 1 <= self.n_outcomes <= 4:
             raise StimuliError(f"setting n_outcomes is {self.n_outcomes}; give 1 to 4.")
         if any(not 0 < p < 1 for p in self.probabilities):
-            raise StimuliError("setting probabilities: give numbers between 0 and 1, without the two.")
+            raise StimuliError(
+                "setting probabilities: give numbers between 0 and 1, without the two."
+            )
         if any(not abs(amount) <= LARGEST_AMOUNT for amount in self.amounts):
-            raise StimuliError(f"setting amounts: give finite numbers of at most {LARGEST_AMOUNT:g}.")
+            raise StimuliError(
+                f"setting amounts: give finite numbers of at most {LARGEST_AMOUNT:g}."
+            )
         if not self.most_ev_difference >= 0:
-            raise StimuliError(f"setting most_ev_difference is {self.most_ev_difference}; give a number from 0.")
+            raise StimuliError(
+                f"setting most_ev_difference is {self.most_ev_difference}; give a number from 0."
+            )
 
 
 def read_settings(settings: Mapping[str, Any]) -> RiskySettings:
@@ -78,7 +89,9 @@ def read_settings(settings: Mapping[str, Any]) -> RiskySettings:
     known = RiskySettings.__dataclass_fields__
     unknown = sorted(set(settings) - set(known))
     if unknown:
-        raise StimuliError(f"unknown settings of the risky domain: {', '.join(unknown)}. It has: {', '.join(known)}.")
+        raise StimuliError(
+            f"unknown settings of the risky domain: {', '.join(unknown)}. It has: {', '.join(known)}."
+        )
     values: dict[str, Any] = {}
     for name, value in settings.items():
         try:
@@ -95,7 +108,9 @@ def read_settings(settings: Mapping[str, Any]) -> RiskySettings:
             else:
                 values[name] = value
         except (TypeError, ValueError):
-            raise StimuliError(f"setting {name!r} of the risky domain cannot be {value!r}.") from None
+            raise StimuliError(
+                f"setting {name!r} of the risky domain cannot be {value!r}."
+            ) from None
     return RiskySettings(**values)
 
 
@@ -116,26 +131,44 @@ def pairs(
         StimuliError: A gamble has no outcome or more than ten, or probabilities that are no distribution.
     """
     n_trials = len(gambles)
-    outcomes, probabilities = np.zeros((n_trials, 2, N_OUTCOMES)), np.zeros((n_trials, 2, N_OUTCOMES))
-    hidden = np.zeros((n_trials, 2)) if ambiguous is None else np.asarray(ambiguous, dtype=np.float64)
+    outcomes, probabilities = (
+        np.zeros((n_trials, 2, N_OUTCOMES)),
+        np.zeros((n_trials, 2, N_OUTCOMES)),
+    )
+    hidden = (
+        np.zeros((n_trials, 2)) if ambiguous is None else np.asarray(ambiguous, dtype=np.float64)
+    )
     signs = np.zeros(n_trials) if correlation is None else np.asarray(correlation, dtype=np.float64)
     for row, trial in enumerate(gambles):
         for side, gamble in enumerate(trial):
             joined: dict[float, float] = {}
             for amount, probability in gamble:
                 if probability:
-                    joined[float(amount) + 0.0] = joined.get(float(amount) + 0.0, 0.0) + float(probability)
+                    joined[float(amount) + 0.0] = joined.get(float(amount) + 0.0, 0.0) + float(
+                        probability
+                    )
             if not 1 <= len(joined) <= N_OUTCOMES:
-                raise StimuliError(f"trial {row}: a gamble has {len(joined)} outcomes; give 1 to {N_OUTCOMES}.")
+                raise StimuliError(
+                    f"trial {row}: a gamble has {len(joined)} outcomes; give 1 to {N_OUTCOMES}."
+                )
             amounts = sorted(joined)
             outcomes[row, side] = amounts + [amounts[-1]] * (N_OUTCOMES - len(amounts))
             chances = np.array([joined[amount] for amount in amounts])
             if abs(chances.sum() - 1) > 1e-4:
-                raise StimuliError(f"trial {row}: the probabilities of a gamble sum to {chances.sum():g}, not 1.")
+                raise StimuliError(
+                    f"trial {row}: the probabilities of a gamble sum to {chances.sum():g}, not 1."
+                )
             probabilities[row, side, : len(amounts)] = (
                 1 / len(amounts) if hidden[row, side] else chances / chances.sum()
             )
-    stimuli = Stimuli({"outcomes": outcomes, "probabilities": probabilities, "ambiguous": hidden, "correlation": signs})
+    stimuli = Stimuli(
+        {
+            "outcomes": outcomes,
+            "probabilities": probabilities,
+            "ambiguous": hidden,
+            "correlation": signs,
+        }
+    )
     check(stimuli)
     return stimuli
 
@@ -143,16 +176,27 @@ def pairs(
 def check(stimuli: Stimuli) -> None:
     """Raise `StimuliError` naming the first trial that is no pair of gambles."""
     if set(stimuli.arrays) != set(FRAME):
-        raise StimuliError(f"risky trials have the arrays {', '.join(FRAME)}, not {', '.join(sorted(stimuli.arrays))}.")
+        raise StimuliError(
+            f"risky trials have the arrays {', '.join(FRAME)}, not {', '.join(sorted(stimuli.arrays))}."
+        )
     for name, axes in FRAME.items():
         if stimuli[name].shape != (len(stimuli), *axes):
-            raise StimuliError(f"array {name!r} has shape {stimuli[name].shape}, not {(len(stimuli), *axes)}.")
+            raise StimuliError(
+                f"array {name!r} has shape {stimuli[name].shape}, not {(len(stimuli), *axes)}."
+            )
         _refuse(~np.isfinite(stimuli[name]), f"{name} is not a finite number")
-    outcomes, probabilities, hidden = stimuli["outcomes"], stimuli["probabilities"], stimuli["ambiguous"]
+    outcomes, probabilities, hidden = (
+        stimuli["outcomes"],
+        stimuli["probabilities"],
+        stimuli["ambiguous"],
+    )
     shown = probabilities > 0
     _refuse(np.abs(outcomes) > LARGEST_AMOUNT, f"an amount is above {LARGEST_AMOUNT:g}")
     _refuse(probabilities < 0, "a probability is negative")
-    _refuse(np.abs(probabilities.sum(axis=-1) - 1) > TOLERANCE, "the probabilities of a gamble do not sum to 1")
+    _refuse(
+        np.abs(probabilities.sum(axis=-1) - 1) > TOLERANCE,
+        "the probabilities of a gamble do not sum to 1",
+    )
     _refuse(shown[..., 1:] & ~shown[..., :-1], "an unused place comes before a used one")
     step = np.diff(outcomes, axis=-1)
     _refuse(shown[..., 1:] & (step <= 0), "the amounts of a gamble do not ascend")
@@ -212,7 +256,10 @@ def dominance(stimuli: Stimuli) -> Array:
 
 def are_identical(stimuli: Stimuli) -> Array:
     """``(n_trials,)`` whether both options are the same gamble, shown the same way."""
-    same = [np.abs(stimuli[name][:, 1] - stimuli[name][:, 0]) <= TOLERANCE for name in ("outcomes", "probabilities")]
+    same = [
+        np.abs(stimuli[name][:, 1] - stimuli[name][:, 0]) <= TOLERANCE
+        for name in ("outcomes", "probabilities")
+    ]
     alike = stimuli["ambiguous"][:, 1] == stimuli["ambiguous"][:, 0]
     return np.asarray(same[0].all(axis=-1) & same[1].all(axis=-1) & alike)
 
@@ -220,7 +267,12 @@ def are_identical(stimuli: Stimuli) -> Array:
 @lru_cache(maxsize=16)
 def _gambles(settings: RiskySettings) -> tuple[tuple[Array, Array, Array], ...]:
     """Every gamble of the space: padded amounts, padded probabilities, whether ambiguous."""
-    amounts = sorted({*settings.amounts, *(-amount + 0.0 for amount in settings.amounts if settings.losses and amount)})
+    amounts = sorted(
+        {
+            *settings.amounts,
+            *(-amount + 0.0 for amount in settings.amounts if settings.losses and amount),
+        }
+    )
     listed = []
     for n_outcomes in range(1, settings.n_outcomes + 1):
         chances = [
@@ -236,10 +288,14 @@ def _gambles(settings: RiskySettings) -> tuple[tuple[Array, Array, Array], ...]:
         outcome = np.array([*chosen, *[chosen[-1]] * pad])
         found.append((outcome, np.array([*chance, *[0.0] * pad]), np.zeros(())))
     if settings.ambiguous:
-        for chosen in (item for n in range(2, settings.n_outcomes + 1) for item in combinations(amounts, n)):
+        for chosen in (
+            item for n in range(2, settings.n_outcomes + 1) for item in combinations(amounts, n)
+        ):
             pad = N_OUTCOMES - len(chosen)
             outcome = np.array([*chosen, *[chosen[-1]] * pad])
-            found.append((outcome, np.array([*[1 / len(chosen)] * len(chosen), *[0.0] * pad]), np.ones(())))
+            found.append(
+                (outcome, np.array([*[1 / len(chosen)] * len(chosen), *[0.0] * pad]), np.ones(()))
+            )
     return tuple(found)
 
 
@@ -248,7 +304,10 @@ def _paired(settings: RiskySettings, first: Array, second: Array) -> Stimuli:
     gambles = _gambles(settings)
     tables = [np.stack([gamble[part] for gamble in gambles]) for part in range(3)]
     outcomes, probabilities, hidden = (
-        np.stack([table[np.asarray(first, dtype=np.intp)], table[np.asarray(second, dtype=np.intp)]], axis=1)
+        np.stack(
+            [table[np.asarray(first, dtype=np.intp)], table[np.asarray(second, dtype=np.intp)]],
+            axis=1,
+        )
         for table in tables
     )
     stimuli = Stimuli(
@@ -260,8 +319,12 @@ def _paired(settings: RiskySettings, first: Array, second: Array) -> Stimuli:
         }
     )
     expected = (outcomes * probabilities).sum(axis=-1)
-    keep = ~are_identical(stimuli) & (np.abs(expected[:, 1] - expected[:, 0]) <= settings.most_ev_difference)
-    keep &= hidden[:, 0] == 0  # only the second gamble can be ambiguous, as in the experiments of this field
+    keep = ~are_identical(stimuli) & (
+        np.abs(expected[:, 1] - expected[:, 0]) <= settings.most_ev_difference
+    )
+    keep &= (
+        hidden[:, 0] == 0
+    )  # only the second gamble can be ambiguous, as in the experiments of this field
     if not settings.dominated:
         keep &= dominance(stimuli) == 0
     return stimuli.take(np.flatnonzero(keep))
@@ -274,7 +337,9 @@ class RiskyDomain(OneShot):
     measured: tuple[str, ...] = ("outcomes",)
     options: tuple[str, ...] = ("A", "B")
 
-    def candidates(self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int) -> Stimuli:
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
         """Admissible trials of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
         space = read_settings(settings)
         n_gambles = len(_gambles(space))
@@ -288,7 +353,11 @@ class RiskyDomain(OneShot):
         seen: set[tuple[int, int]] = set()
         for _ in range(20):
             drawn = np.sort(rng.integers(n_gambles, size=(4 * n_most, 2)), axis=1)
-            fresh = [pair for pair in map(tuple, drawn.tolist()) if pair[0] != pair[1] and pair not in seen]
+            fresh = [
+                pair
+                for pair in map(tuple, drawn.tolist())
+                if pair[0] != pair[1] and pair not in seen
+            ]
             unique = list(dict.fromkeys(fresh))
             seen.update(unique)
             table = np.array(unique, dtype=np.intp).reshape(-1, 2)
@@ -333,12 +402,21 @@ class RiskyDomain(OneShot):
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: amounts, and probabilities of all but the worst, within the levels."""
         read = read_settings(settings)
-        outcomes, probabilities, hidden = stimuli["outcomes"], stimuli["probabilities"], stimuli["ambiguous"]
+        outcomes, probabilities, hidden = (
+            stimuli["outcomes"],
+            stimuli["probabilities"],
+            stimuli["ambiguous"],
+        )
         amounts = [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
-        low, high = min(read.probabilities, default=1) - TOLERANCE, max(read.probabilities, default=0) + TOLERANCE
+        low, high = (
+            min(read.probabilities, default=1) - TOLERANCE,
+            max(read.probabilities, default=0) + TOLERANCE,
+        )
         better = probabilities[..., 1:]
         chances = (better == 0) | ((better >= low) & (better <= high)) | (hidden[..., None] > 0)
-        kept = ((outcomes >= min(amounts)) & (outcomes <= max(amounts))).all(axis=(1, 2)) & chances.all(axis=(1, 2))
+        kept = ((outcomes >= min(amounts)) & (outcomes <= max(amounts))).all(
+            axis=(1, 2)
+        ) & chances.all(axis=(1, 2))
         kept &= ((probabilities > 0).sum(axis=-1) <= read.n_outcomes).all(axis=1)
         kept &= hidden.sum(axis=1) <= read.ambiguous
         kept &= (stimuli["correlation"] == 0) & ~are_identical(stimuli)
@@ -346,43 +424,69 @@ class RiskyDomain(OneShot):
         kept &= np.abs(expected[:, 1] - expected[:, 0]) <= read.most_ev_difference + TOLERANCE
         return np.asarray(kept if read.dominated else kept & (dominance(stimuli) == 0))
 
-    def moves(self, settings: Mapping[str, Any], stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
+    def moves(
+        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
+    ) -> tuple[Stimuli, Array]:
         """See `experiments.variation.HasMoves`: one amount, or probability from the worst amount to another one."""
         read = read_settings(settings)
         amounts = [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
         reach = max(amounts) - min(amounts)
-        unit = 10.0 ** np.floor(np.log10(reach / 100)) if reach > 0 else 1.0  # of 40 tenths, of 500 whole ones
-        shift = max(round(step * (max(read.probabilities, default=0) - min(read.probabilities, default=0)), 2), 0.01)
+        unit = (
+            10.0 ** np.floor(np.log10(reach / 100)) if reach > 0 else 1.0
+        )  # of 40 tenths, of 500 whole ones
+        shift = max(
+            round(
+                step * (max(read.probabilities, default=0) - min(read.probabilities, default=0)), 2
+            ),
+            0.01,
+        )
         n_used = (stimuli["probabilities"] > 0).sum(axis=-1)
         place = np.arange(N_OUTCOMES)
         parts = []
         for side, at, sign in product((0, 1), range(read.n_outcomes), (-1, 1)):
             outcomes, probabilities = stimuli["outcomes"].copy(), stimuli["probabilities"].copy()
             top = n_used[:, side] - 1
-            same = (place == at) | ((at == top)[:, None] & (place > at))  # unused places repeat the best
+            same = (place == at) | (
+                (at == top)[:, None] & (place > at)
+            )  # unused places repeat the best
             outcomes[:, side] = np.where(
-                same, (np.round((outcomes[:, side] + sign * step * reach) / unit) * unit).round(6), outcomes[:, side]
+                same,
+                (np.round((outcomes[:, side] + sign * step * reach) / unit) * unit).round(6),
+                outcomes[:, side],
             )
             used = at <= top
             ascending = (np.diff(outcomes[:, side], axis=-1) > 0) | (place[1:] > top[:, None])
             changes = [({"outcomes": outcomes}, used & ascending.all(axis=1))]
             if at > 0:
                 moved_to = np.round(probabilities[:, side, at] + sign * shift, 2)
-                rest = probabilities[:, side].sum(axis=-1) - probabilities[:, side, at] - probabilities[:, side, 0]
+                rest = (
+                    probabilities[:, side].sum(axis=-1)
+                    - probabilities[:, side, at]
+                    - probabilities[:, side, 0]
+                )
                 probabilities[:, side, 0] = 1 - rest - moved_to
                 probabilities[:, side, at] = moved_to
                 possible = used & (moved_to > TOLERANCE) & (probabilities[:, side, 0] > TOLERANCE)
-                changes.append(({"probabilities": probabilities}, possible & (stimuli["ambiguous"][:, side] == 0)))
+                changes.append(
+                    (
+                        {"probabilities": probabilities},
+                        possible & (stimuli["ambiguous"][:, side] == 0),
+                    )
+                )
             for change, possible in changes:
                 rows = np.flatnonzero(possible)
-                moved = Stimuli({name: array[rows] for name, array in (dict(stimuli.arrays) | change).items()})
+                moved = Stimuli(
+                    {name: array[rows] for name, array in (dict(stimuli.arrays) | change).items()}
+                )
                 kept = np.flatnonzero(self.admits(settings, moved)) if len(rows) else rows
                 parts.append((moved.take(kept), rows[kept]))
         return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, and every extreme: sure, identical, huge, unlikely, losing, ambiguous, correlated."""
-        ordinary: list[tuple[Gamble, Gamble]] = [(_random_gamble(rng, 3), _random_gamble(rng, 3)) for _ in range(12)]
+        ordinary: list[tuple[Gamble, Gamble]] = [
+            (_random_gamble(rng, 3), _random_gamble(rng, 3)) for _ in range(12)
+        ]
         wide: list[tuple[Gamble, Gamble]] = [
             (_random_gamble(rng, N_OUTCOMES), _random_gamble(rng, N_OUTCOMES)) for _ in range(6)
         ]
@@ -410,9 +514,9 @@ class RiskyDomain(OneShot):
             (ten, [(-4, 0.5), (9, 0.5)]),
         ]
         hidden = [(False, True), (False, True), (True, False)]
-        related: list[tuple[Gamble, Gamble]] = [([(10, 0.5), (0, 0.5)], [(8, 0.5), (1, 0.5)])] * 2 + [
-            (ten, [(2, 0.3), (-2, 0.7)])
-        ] * 2
+        related: list[tuple[Gamble, Gamble]] = [
+            ([(10, 0.5), (0, 0.5)], [(8, 0.5), (1, 0.5)])
+        ] * 2 + [(ten, [(2, 0.3), (-2, 0.7)])] * 2
         return (
             pairs([*ordinary, *wide]),
             pairs(extremes),
@@ -432,7 +536,9 @@ class RiskyDomain(OneShot):
         spread = np.maximum(most.max(axis=-1) - least.min(axis=-1), TOLERANCE)
         p_worst = probabilities[..., 0]
         p_best = np.take_along_axis(probabilities, n_used[..., None] - 1, axis=-1)[..., 0]
-        modal = np.take_along_axis(outcomes, probabilities.argmax(axis=-1)[..., None], axis=-1)[..., 0]
+        modal = np.take_along_axis(outcomes, probabilities.argmax(axis=-1)[..., None], axis=-1)[
+            ..., 0
+        ]
         plain = np.where(used, outcomes, 0).sum(axis=-1) / n_used
         p_gain = (probabilities * (outcomes > 0)).sum(axis=-1)
         p_loss = (probabilities * (outcomes < 0)).sum(axis=-1)
@@ -462,7 +568,9 @@ class RiskyDomain(OneShot):
             "rare_outcome": np.where(used, probabilities, 1).min(axis=(1, 2)),
             "n_outcomes_difference": difference(n_used),
             "losses_present": (least < 0).any(axis=-1).astype(np.float64),
-            "mixed_amounts": ((least.min(axis=-1) < 0) & (most.max(axis=-1) > 0)).astype(np.float64),
+            "mixed_amounts": ((least.min(axis=-1) < 0) & (most.max(axis=-1) > 0)).astype(
+                np.float64
+            ),
             "amount_size": np.abs(outcomes).max(axis=(1, 2)),
             "dominance": dominance(stimuli).astype(np.float64),
             "ambiguity_difference": difference(stimuli["ambiguous"]),
@@ -484,13 +592,19 @@ class RiskyDomain(OneShot):
         several, known = top > 0, ~(stimuli["ambiguous"] > 0).any(axis=1)
         largest = np.abs(outcomes).max(axis=(1, 2))
         own = np.arange(n_trials)
-        worst, second, best = outcomes[:, 1, 0], outcomes[own, 1, np.minimum(1, top)], outcomes[own, 1, top]
+        worst, second, best = (
+            outcomes[:, 1, 0],
+            outcomes[own, 1, np.minimum(1, top)],
+            outcomes[own, 1, top],
+        )
         p_worst, p_best = probabilities[:, 1, 0], probabilities[own, 1, top]
         step = np.maximum(np.round(0.1 * largest, 2), 0.01) * rng.integers(1, 6, n_trials)
         fits = largest + step <= LARGEST_AMOUNT
         at_top, at_bottom = place >= top[:, None], place == 0
         equal = np.where(probabilities > 0, 1 / n_used[..., None], 0.0)
-        turn = np.clip(n_used[..., None] - 1 - place, 0, None)  # place of the mirror image; unused places take the best
+        turn = np.clip(
+            n_used[..., None] - 1 - place, 0, None
+        )  # place of the mirror image; unused places take the best
 
         def moved(by: Array, where: Array) -> Callable[[Stimuli, Array], Mapping[str, Array]]:
             def change(before: Stimuli, rows: Array) -> Mapping[str, Array]:
@@ -517,7 +631,8 @@ class RiskyDomain(OneShot):
         def mirrored(before: Stimuli, rows: Array) -> Mapping[str, Array]:
             used = before["probabilities"] > 0
             amounts, chances = (
-                np.take_along_axis(before[name], turn[rows], axis=-1) for name in ("outcomes", "probabilities")
+                np.take_along_axis(before[name], turn[rows], axis=-1)
+                for name in ("outcomes", "probabilities")
             )
             return {"outcomes": 0.0 - amounts, "probabilities": np.where(used, chances, 0.0)}
 
@@ -571,7 +686,10 @@ class RiskyDomain(OneShot):
                 lambda before, rows: {"outcomes": before["outcomes"] + step[rows, None, None]},
             ),
             "reflection": varied(
-                stimuli, np.full(n_trials, True), "gains and losses of both gambles are exchanged", mirrored
+                stimuli,
+                np.full(n_trials, True),
+                "gains and losses of both gambles are exchanged",
+                mirrored,
             ),
             "ambiguity": varied(
                 stimuli,
@@ -579,7 +697,9 @@ class RiskyDomain(OneShot):
                 "the probabilities of the second gamble, all equal, are no longer told",
                 lambda before, _: {"ambiguous": before["ambiguous"] + np.array([0.0, 1.0])},
                 prepare=lambda before: {
-                    "probabilities": np.stack([before["probabilities"][:, 0], equal[several & known][:, 1]], axis=1)
+                    "probabilities": np.stack(
+                        [before["probabilities"][:, 0], equal[several & known][:, 1]], axis=1
+                    )
                 },
             ),
             "dominance": varied(
@@ -588,9 +708,9 @@ class RiskyDomain(OneShot):
                 "the second gamble, which the first improves by raising the best amount, changes places with it",
                 lambda before, _: {name: before[name][:, ::-1] for name in PAIRED},
                 prepare=lambda before: {
-                    "outcomes": np.stack([outcomes[:, 1] + step[:, None] * at_top, outcomes[:, 1]], axis=1)[
-                        fits & known
-                    ],
+                    "outcomes": np.stack(
+                        [outcomes[:, 1] + step[:, None] * at_top, outcomes[:, 1]], axis=1
+                    )[fits & known],
                     "probabilities": np.repeat(before["probabilities"][:, 1:], 2, axis=1),
                 },
             ),
@@ -599,9 +719,16 @@ class RiskyDomain(OneShot):
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """Both gambles side by side, the likelihood of every amount as a number and a bar."""
         sides = "".join(_picture_of_gamble(stimuli, row, side) for side in (0, 1))
-        note = {1: "High amounts of both tend to come together.", -1: "High amounts of one come with low of the other."}
+        note = {
+            1: "High amounts of both tend to come together.",
+            -1: "High amounts of one come with low of the other.",
+        }
         related = note.get(int(stimuli["correlation"][row]), "")
-        footer = f'<div style="margin-top:8px;font-size:13px;color:#555">{related}</div>' if related else ""
+        footer = (
+            f'<div style="margin-top:8px;font-size:13px;color:#555">{related}</div>'
+            if related
+            else ""
+        )
         return (
             '<div style="font-family:system-ui,sans-serif;max-width:640px;color:#222">'
             f'<div style="display:flex;gap:16px">{sides}</div>{footer}</div>'
@@ -616,10 +743,14 @@ class RiskyDomain(OneShot):
             if len(shown) == 1:
                 amounts = f"{shown[0][0]:g} for sure"
             elif stimuli["ambiguous"][row, side]:
-                amounts = ", ".join(f"{amount:g}" for amount, _ in shown) + " (probabilities unknown)"
+                amounts = (
+                    ", ".join(f"{amount:g}" for amount, _ in shown) + " (probabilities unknown)"
+                )
             text.append(f"{label}: {amounts}")
         sign = int(stimuli["correlation"][row])
-        related = f" (payoffs {'positively' if sign > 0 else 'negatively'} correlated)" if sign else ""
+        related = (
+            f" (payoffs {'positively' if sign > 0 else 'negatively'} correlated)" if sign else ""
+        )
         return " | ".join(text) + related
 
 
@@ -631,7 +762,9 @@ def _nothing(settings: Mapping[str, Any]) -> str:
 
 
 def _random_gamble(rng: np.random.Generator, n_most: int) -> list[tuple[float, float]]:
-    amounts = rng.choice(np.arange(-50.0, 101.0), size=int(rng.integers(1, n_most + 1)), replace=False)
+    amounts = rng.choice(
+        np.arange(-50.0, 101.0), size=int(rng.integers(1, n_most + 1)), replace=False
+    )
     chances = rng.dirichlet(np.ones(len(amounts)))
     return list(zip(amounts.tolist(), chances.tolist(), strict=True))
 
@@ -639,7 +772,9 @@ def _random_gamble(rng: np.random.Generator, n_most: int) -> list[tuple[float, f
 def _shown(stimuli: Stimuli, row: int, side: int) -> list[tuple[float, float]]:
     """Amounts and probabilities of one gamble, the best first."""
     amounts, chances = stimuli["outcomes"][row, side], stimuli["probabilities"][row, side]
-    return [(float(amount), float(p)) for amount, p in zip(amounts, chances, strict=True) if p > 0][::-1]
+    return [(float(amount), float(p)) for amount, p in zip(amounts, chances, strict=True) if p > 0][
+        ::-1
+    ]
 
 
 def _percent(probability: float) -> str:

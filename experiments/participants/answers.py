@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
 
-from experiments.errors import TrialsError
-from traces.digest import canonical_json
+from lakatos.experiments.errors import TrialsError
+from lakatos.traces.digest import canonical_json
 
 Status = Literal["completed", "partial", "stopped", "returned", "timed_out", "screened_out"]
 """``partial``: no answer came any more. ``stopped``: the person stopped and let the answers be used. ``returned``: the
@@ -57,20 +57,30 @@ class PersonAnswers:
 
     def __post_init__(self) -> None:
         n_answers = len(self.trial)
-        columns = {"response": self.response, **{f"feedback {name!r}": row for name, row in self.feedback.items()}}
+        columns = {
+            "response": self.response,
+            **{f"feedback {name!r}": row for name, row in self.feedback.items()},
+        }
         times = {"response_time_ms": self.response_time_ms, "server_time_ms": self.server_time_ms}
         columns |= {name: column for name, column in times.items() if column}
         for name, column in columns.items():
             if len(column) != n_answers:
-                self._refuse(f"has {n_answers} trials and {len(column)} entries of {name}; give one for each trial")
+                self._refuse(
+                    f"has {n_answers} trials and {len(column)} entries of {name}; give one for each trial"
+                )
         if not self.experiment or not self.person:
             self._refuse("names no experiment or no person; give both")
         if self.status not in STATUSES:
             self._refuse(f"has the status {self.status!r}; give one of {', '.join(STATUSES)}")
         if any(row < 0 for row in (*self.trial, *self.response)) or self.comprehension_attempts < 0:
             self._refuse("holds a negative trial, response or number of attempts; count from 0")
-        if any(not math.isfinite(value) or value < 0 for value in (*self.response_time_ms, *self.server_time_ms)):
-            self._refuse("holds a response time that is negative or no number; give milliseconds, or no times at all")
+        if any(
+            not math.isfinite(value) or value < 0
+            for value in (*self.response_time_ms, *self.server_time_ms)
+        ):
+            self._refuse(
+                "holds a response time that is negative or no number; give milliseconds, or no times at all"
+            )
         if any(not math.isfinite(value) for column in self.feedback.values() for value in column):
             self._refuse("holds feedback that is no finite number; give what followed each answer")
 
@@ -83,7 +93,11 @@ class PersonAnswers:
         if not self.server_time_ms:
             del value["server_time_ms"]
         lists = {name: list(column) for name, column in value.items() if isinstance(column, tuple)}
-        return value | lists | {"feedback": {name: list(column) for name, column in sorted(self.feedback.items())}}
+        return (
+            value
+            | lists
+            | {"feedback": {name: list(column) for name, column in sorted(self.feedback.items())}}
+        )
 
     @classmethod
     def from_json(cls, value: Any) -> PersonAnswers:
@@ -100,7 +114,9 @@ class PersonAnswers:
             *(f"has an unknown key {name!r}" for name in sorted(set(map(str, value)) - names)),
         ]
         if problems:
-            raise TrialsError(f"a person's answers {problems[0]}; the keys are {', '.join(sorted(names))}.")
+            raise TrialsError(
+                f"a person's answers {problems[0]}; the keys are {', '.join(sorted(names))}."
+            )
         if not isinstance(value["feedback"], Mapping):
             raise TrialsError("a person's answers: 'feedback' is an object of lists, by name.")
         return cls(
@@ -111,10 +127,13 @@ class PersonAnswers:
             response_time_ms=_column("response_time_ms", value["response_time_ms"], float),
             server_time_ms=_column("server_time_ms", value.get("server_time_ms", ()), float),
             feedback={
-                str(name): _column(f"feedback {name!r}", column, float) for name, column in value["feedback"].items()
+                str(name): _column(f"feedback {name!r}", column, float)
+                for name, column in value["feedback"].items()
             },
             checks=_column("checks", value["checks"], bool),
-            comprehension_attempts=_typed("comprehension_attempts", value["comprehension_attempts"], int),
+            comprehension_attempts=_typed(
+                "comprehension_attempts", value["comprehension_attempts"], int
+            ),
         )
 
 
@@ -122,7 +141,9 @@ _TEXTS = ("experiment", "person", "consent", "language", "source")
 
 
 def _typed(name: str, value: Any, kind: type) -> Any:
-    fits = type(value) in (int, float) if kind is float else type(value) is kind  # True is no number here
+    fits = (
+        type(value) in (int, float) if kind is float else type(value) is kind
+    )  # True is no number here
     if not fits:
         raise TrialsError(f"a person's answers: {name} holds {value!r}; give {_WORDS[kind]}.")
     return kind(value)
@@ -151,5 +172,7 @@ def pseudonym(key: bytes, *parts: str) -> str:
         Krawczyk, Bellare & Canetti (1997), HMAC: Keyed-hashing for message authentication, RFC 2104.
     """
     if len(key) < 32:
-        raise ValueError(f"the key of pseudonyms has {len(key)} bytes; make one of 32 random bytes.")
+        raise ValueError(
+            f"the key of pseudonyms has {len(key)} bytes; make one of 32 random bytes."
+        )
     return hmac.new(key, canonical_json(list(parts)), hashlib.sha256).hexdigest()

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.design import design_to_json
-from experiments.errors import ArchiveExhaustedError, SourceError
-from experiments.participants.source import Recruitment, StudySettings, rng_of
-from experiments.preregistration import Preregistration, check_preregistered
-from experiments.task import Design, Offer, Stimuli, Trials, identities
-from traces.digest import Digest, digest_of
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
+from lakatos.experiments.participants.source import Recruitment, StudySettings, rng_of
+from lakatos.experiments.preregistration import Preregistration, check_preregistered
+from lakatos.experiments.task import Design, Offer, Stimuli, Trials, identities
+from lakatos.traces.digest import Digest, digest_of
 
 
 class ArchivalParticipants:
@@ -56,17 +56,23 @@ class ArchivalParticipants:
         """
         self.trials = {item.experiment: item for item in trials}
         if len(self.trials) != len(trials):
-            raise SourceError("two archived experiments have the same name; give each a name of its own.")
+            raise SourceError(
+                "two archived experiments have the same name; give each a name of its own."
+            )
         self.seed, self.sequential = seed, sequential
         self._answered = {name: _answered(item) for name, item in self.trials.items()}
-        self._sealed_people = {name: np.zeros(len(answered), dtype=bool) for name, answered in self._answered.items()}
+        self._sealed_people = {
+            name: np.zeros(len(answered), dtype=bool) for name, answered in self._answered.items()
+        }
         if sequential and sealed_rows is None:
             for name, people in self._sealed_people.items():
                 order = rng_of(seed, "sealed people", name).permutation(len(people))
                 people[order[: round(sealed_share * len(people))]] = True
             sealed_share = 0.0
         if sealed_rows is None:
-            self._sealed = _choose_sealed(trials, sealed_share, seed, identify or (lambda stimuli: stimuli.keys))
+            self._sealed = _choose_sealed(
+                trials, sealed_share, seed, identify or (lambda stimuli: stimuli.keys)
+            )
         else:
             self._sealed = _given_sealed(self.trials, sealed_rows)
         self._unused = {
@@ -94,9 +100,13 @@ class ArchivalParticipants:
                 Offer(
                     archive=name,
                     stimuli=trials.stimuli.take(rows),
-                    n_participants=max(round(n_answers / len(rows)), 1) if trials.pooled else n_people,
+                    n_participants=max(round(n_answers / len(rows)), 1)
+                    if trials.pooled
+                    else n_people,
                     # People may have seen different trials; the mean keeps a power check from counting too many.
-                    repetitions=1 if trials.pooled else max(round(n_answers / (n_people * len(rows))), 1),
+                    repetitions=1
+                    if trials.pooled
+                    else max(round(n_answers / (n_people * len(rows))), 1),
                     pooled=trials.pooled,
                 )
             )
@@ -107,9 +117,13 @@ class ArchivalParticipants:
         check_preregistered(preregistration, design)
         digest = digest_of(design_to_json(design))
         if key in self._recruited and self._recruited[key].name != design.name:
-            raise SourceError(f"the key {key[:8]} belongs to {self._recruited[key].name!r}, not to {design.name!r}.")
+            raise SourceError(
+                f"the key {key[:8]} belongs to {self._recruited[key].name!r}, not to {design.name!r}."
+            )
         if self._keys.get(digest, key) != key:
-            raise ArchiveExhaustedError(f"the answers to {design.name!r} were released to another recruitment.")
+            raise ArchiveExhaustedError(
+                f"the answers to {design.name!r} were released to another recruitment."
+            )
         self.mark_released(design)
         self._keys[digest] = key
         self._recruited[key] = design
@@ -122,10 +136,16 @@ class ArchivalParticipants:
         if recruitment.key in self._closed:
             return []
         if recruitment.key not in self._recruited:
-            raise SourceError(f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key.")
+            raise SourceError(
+                f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
+            )
         design = self._recruited[recruitment.key]
         released = self._released[digest_of(design_to_json(design))]
-        return [restrict(self.trials[design.archive], released, self._rows(design), design.name).to_json()]
+        return [
+            restrict(
+                self.trials[design.archive], released, self._rows(design), design.name
+            ).to_json()
+        ]
 
     @classmethod
     def of_study(cls, study: StudySettings) -> Self:
@@ -142,7 +162,9 @@ class ArchivalParticipants:
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Nobody: whoever answered, answered before."""
         if n_participants > recruitment.n_participants:
-            raise SourceError(f"{recruitment.experiment}: an archive has no more people; ask for none in their place.")
+            raise SourceError(
+                f"{recruitment.experiment}: an archive has no more people; ask for none in their place."
+            )
 
     def close(self, recruitment: Recruitment) -> None:
         """Ask for no more; what was released stays released."""
@@ -198,16 +220,22 @@ class ArchivalParticipants:
         try:
             rows = [row_of[key] for key in design.stimuli.keys]
         except KeyError:
-            place = next(place for place, key in enumerate(design.stimuli.keys) if key not in row_of)
+            place = next(
+                place for place, key in enumerate(design.stimuli.keys) if key not in row_of
+            )
             raise SourceError(
                 f"{design.name}: nobody in {design.archive} was asked trial {place} of the design. "
                 "Choose among the trials that the source offers."
             ) from None
         sealed = [place for place, row in enumerate(rows) if self._sealed[design.archive][row]]
         if sealed:
-            raise SourceError(f"{design.name}: trial {sealed[0]} of the design is sealed until the verdict.")
+            raise SourceError(
+                f"{design.name}: trial {sealed[0]} of the design is sealed until the verdict."
+            )
         if len(set(rows)) != len(rows):
-            raise SourceError(f"{design.name}: the design holds a trial twice; ask for repetitions instead.")
+            raise SourceError(
+                f"{design.name}: the design holds a trial twice; ask for repetitions instead."
+            )
         return rows
 
 
@@ -216,7 +244,9 @@ def _answered(trials: Trials) -> NDArray[np.bool_]:
     return np.asarray(trials.counts.sum(axis=2) > 0)
 
 
-def restrict(trials: Trials, wanted: NDArray[np.bool_], rows: Sequence[int], experiment: str) -> Trials:
+def restrict(
+    trials: Trials, wanted: NDArray[np.bool_], rows: Sequence[int], experiment: str
+) -> Trials:
     """The answers at ``wanted``, ``(n_participants, n_trials)``, with the stimuli at ``rows``, people renumbered."""
     place = np.full(len(trials.stimuli), -1)
     place[list(rows)] = np.arange(len(rows))
@@ -237,7 +267,10 @@ def restrict(trials: Trials, wanted: NDArray[np.bool_], rows: Sequence[int], exp
 
 
 def _choose_sealed(
-    trials: Sequence[Trials], share: float, seed: int, identify: Callable[[Stimuli], Sequence[bytes]]
+    trials: Sequence[Trials],
+    share: float,
+    seed: int,
+    identify: Callable[[Stimuli], Sequence[bytes]],
 ) -> dict[str, NDArray[np.bool_]]:
     """Seal ``share`` of the distinct trials at random, spread evenly; every experiment keeps an open trial."""
     if not 0 <= share < 1:
@@ -263,7 +296,10 @@ def _choose_sealed(
         every = keys_of[item.experiment]
         if sealed.issuperset(every):
             sealed.discard(every[int(rng.integers(len(every)))])
-    return {name: np.array([key in sealed for key in keys], dtype=bool) for name, keys in keys_of.items()}
+    return {
+        name: np.array([key in sealed for key in keys], dtype=bool)
+        for name, keys in keys_of.items()
+    }
 
 
 def _given_sealed(

@@ -26,20 +26,32 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from experiments.design import design_to_json
-from experiments.errors import TrialsError
-from experiments.participants.answers import STATUSES, PersonAnswers
-from experiments.participants.source import Recruitment, StudySettings, check_new_people, offers_to_new_people
-from experiments.participants.table import check_answers, domain_feedback
-from experiments.preregistration import Preregistration
-from experiments.task import Design, Domain, Offer, Stimuli
-from traces.artifact import write_whole
-from traces.digest import Digest, canonical_json
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.answers import STATUSES, PersonAnswers
+from lakatos.experiments.participants.source import (
+    Recruitment,
+    StudySettings,
+    check_new_people,
+    offers_to_new_people,
+)
+from lakatos.experiments.participants.table import check_answers, domain_feedback
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.task import Design, Domain, Offer, Stimuli
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest, canonical_json
 
 ASKED_FOLDER = "asked"
 """Folder of a run with the trials of each experiment, for whoever collects elsewhere."""
 WHOLE = ("trial", "order", "checks_passed", "checks_failed", "comprehension_attempts")
-PER_PERSON = ("status", "checks_passed", "checks_failed", "comprehension_attempts", "language", "consent")
+PER_PERSON = (
+    "status",
+    "checks_passed",
+    "checks_failed",
+    "comprehension_attempts",
+    "language",
+    "consent",
+)
 KNOWN = ("participant", "experiment", "response", "response_time_ms", *WHOLE, *PER_PERSON)
 
 
@@ -47,7 +59,9 @@ class FileParticipants:
     """People who are asked elsewhere; their answers are brought in as a file."""
 
     keys: ClassVar[frozenset[str]] = frozenset()
-    sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "privacy", "confirmation"})
+    sections: ClassVar[frozenset[str]] = frozenset(
+        {"space", "exclusions", "privacy", "confirmation"}
+    )
     brought_by: ClassVar[str] = "`lakatos data import` brings their answers"
 
     def __init__(self, folder: Path, *, domain: Domain, settings: Mapping[str, Any]) -> None:
@@ -68,7 +82,9 @@ class FileParticipants:
         """Write down what to ask, as a table and as JSON; see `ParticipantSource`."""
         check_new_people(preregistration, design, self.domain, "people elsewhere")
         place = self.folder / ASKED_FOLDER / design.name.replace("/", "_")
-        write_whole(place.with_name(f"{place.name}.json"), canonical_json(design_to_json(design)) + b"\n")
+        write_whole(
+            place.with_name(f"{place.name}.json"), canonical_json(design_to_json(design)) + b"\n"
+        )
         write_whole(place.with_name(f"{place.name}.csv"), asked_table(design, self.domain).encode())
         return Recruitment(key, design.name, design.n_participants)
 
@@ -99,7 +115,14 @@ def asked_table(design: Design, domain: Domain) -> str:
     writer.writerow(["trial", "times", "description", *columns])
     for row in range(len(design.stimuli)):
         described = domain.describe(design.stimuli, row)
-        writer.writerow([row, design.repetitions, described, *(f"{column[row]:.17g}" for column in columns.values())])
+        writer.writerow(
+            [
+                row,
+                design.repetitions,
+                described,
+                *(f"{column[row]:.17g}" for column in columns.values()),
+            ]
+        )
     return out.getvalue()
 
 
@@ -108,7 +131,9 @@ def stimulus_columns(stimuli: Stimuli) -> dict[str, np.ndarray[Any, Any]]:
     columns = {}
     for name, array in sorted(stimuli.arrays.items()):
         for index in np.ndindex(array.shape[1:]):
-            columns[".".join([name, *map(str, index)])] = np.asarray(array[(slice(None), *index)], dtype=np.float64)
+            columns[".".join([name, *map(str, index)])] = np.asarray(
+                array[(slice(None), *index)], dtype=np.float64
+            )
     return columns
 
 
@@ -128,7 +153,9 @@ def read_table(path: Path) -> Table:
         TrialsError: It is not such a file; the message names the row.
     """
     try:
-        return _read_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _read_csv(path)
+        return (
+            _read_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _read_csv(path)
+        )
     except OSError as error:
         raise TrialsError(f"cannot read {path}: {error.strerror or error}.") from None
 
@@ -136,7 +163,9 @@ def read_table(path: Path) -> Table:
 def _read_csv(path: Path) -> Table:
     data = path.read_bytes()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise TrialsError(f"{path} is UTF-16 text; save it as UTF-8 (in a spreadsheet: “CSV UTF-8”).")
+        raise TrialsError(
+            f"{path} is UTF-16 text; save it as UTF-8 (in a spreadsheet: “CSV UTF-8”)."
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -151,7 +180,9 @@ def _read_csv(path: Path) -> Table:
         header = next(lines, [])
         if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
             what = "semicolons" if ";" in header[0] else "tabulators"
-            raise TrialsError(f"{path}: row 1 is separated by {what}; save the file with commas, and decimal points.")
+            raise TrialsError(
+                f"{path}: row 1 is separated by {what}; save the file with commas, and decimal points."
+            )
         columns = tuple(name.strip() for name in header)
         for cells in lines:
             if not any(cell.strip() for cell in cells):
@@ -161,7 +192,12 @@ def _read_csv(path: Path) -> Table:
                     f"{path}: row {lines.line_num} has {len(cells)} cells and the header {len(columns)}. "
                     "If numbers have decimal commas, write points; put text with commas in double quotes."
                 )
-            rows.append((lines.line_num, {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}))
+            rows.append(
+                (
+                    lines.line_num,
+                    {name: cell.strip() for name, cell in zip(columns, cells, strict=True)},
+                )
+            )
     except csv.Error as error:
         raise TrialsError(f"{path}: row {lines.line_num} cannot be read as CSV: {error}.") from None
     return Table(str(path), columns, tuple(rows))
@@ -172,12 +208,17 @@ def _read_parquet(path: Path) -> Table:
         import pyarrow  # type: ignore[import-untyped, unused-ignore]
         import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        raise TrialsError(f"{path}: reading Parquet needs pyarrow; `pip install pyarrow`, or save it as CSV.") from None
+        raise TrialsError(
+            f"{path}: reading Parquet needs pyarrow; `pip install pyarrow`, or save it as CSV."
+        ) from None
     try:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowException as error:
         raise TrialsError(f"{path} is not a Parquet file: {error}.") from None
-    found = [{name: "" if value is None else value for name, value in row.items()} for row in table.to_pylist()]
+    found = [
+        {name: "" if value is None else value for name, value in row.items()}
+        for row in table.to_pylist()
+    ]
     return Table(str(path), tuple(table.column_names), tuple(enumerate(found, start=1)))
 
 
@@ -201,7 +242,11 @@ def read_answers(
     for number, row in table.rows:
         experiment = str(row.get("experiment") or only or "")
         if experiment not in designs:
-            _refuse(table, number, f"names the experiment {experiment!r}; there are {', '.join(designs)}")
+            _refuse(
+                table,
+                number,
+                f"names the experiment {experiment!r}; there are {', '.join(designs)}",
+            )
         participant = str(row["participant"])
         if not participant:
             _refuse(table, number, "names no participant; fill in who answered")
@@ -216,7 +261,9 @@ def read_answers(
 
 def _check_columns(table: Table, designs: Mapping[str, Design], domain: Domain) -> None:
     if not designs:
-        raise TrialsError("no experiment waits for answers; run the study first, until it asks for people.")
+        raise TrialsError(
+            "no experiment waits for answers; run the study first, until it asks for people."
+        )
     own = {name for design in designs.values() for name in stimulus_columns(design.stimuli)}
     feedback = {name for design in designs.values() for name in domain_feedback(domain, design)}
     known = [*dict.fromkeys(KNOWN), *sorted(own), *sorted(feedback)]
@@ -226,14 +273,20 @@ def _check_columns(table: Table, designs: Mapping[str, Design], domain: Domain) 
     for name in table.columns:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(dict.fromkeys(KNOWN))}."
+            hint = (
+                f"did you mean {near[0]!r}?"
+                if near
+                else f"the columns are {', '.join(dict.fromkeys(KNOWN))}."
+            )
             raise TrialsError(f"{table.name}: row 1 has an unknown column {name!r}; {hint}")
     needed = ["participant", "response", *sorted(feedback)]
     if len(designs) > 1:
         needed.append("experiment")
     missing = next((name for name in needed if name not in table.columns), None)
     if missing is not None:
-        raise TrialsError(f"{table.name}: row 1 lacks the column {missing!r}; it needs {', '.join(needed)}, and trial.")
+        raise TrialsError(
+            f"{table.name}: row 1 lacks the column {missing!r}; it needs {', '.join(needed)}, and trial."
+        )
     if "trial" not in table.columns and not own <= set(table.columns):
         lacking = sorted(own - set(table.columns))
         raise TrialsError(
@@ -243,23 +296,44 @@ def _check_columns(table: Table, designs: Mapping[str, Design], domain: Domain) 
 
 
 def _person(
-    table: Table, rows: list[tuple[int, dict[str, Any]]], design: Design, domain: Domain, person: str
+    table: Table,
+    rows: list[tuple[int, dict[str, Any]]],
+    design: Design,
+    domain: Domain,
+    person: str,
 ) -> PersonAnswers:
     if "order" in table.columns:
-        places = {number: _number(table, number, "order", row["order"], whole=True) for number, row in rows}
+        places = {
+            number: _number(table, number, "order", row["order"], whole=True)
+            for number, row in rows
+        }
         if len(set(places.values())) != len(rows):
-            _refuse(table, rows[-1][0], "has the same order as another answer of this person; number them")
+            _refuse(
+                table,
+                rows[-1][0],
+                "has the same order as another answer of this person; number them",
+            )
         rows = sorted(rows, key=lambda item: places[item[0]])
     first = rows[0]
     for name in PER_PERSON:
-        other = next((number for number, row in rows if row.get(name, "") != first[1].get(name, "")), None)
+        other = next(
+            (number for number, row in rows if row.get(name, "") != first[1].get(name, "")), None
+        )
         if other is not None:
-            _refuse(table, other, f"has another {name} than row {first[0]} of the same person; give one for all")
+            _refuse(
+                table,
+                other,
+                f"has another {name} than row {first[0]} of the same person; give one for all",
+            )
     trial = [_trial(table, number, row, design) for number, row in rows]
     response = [_response(table, number, row["response"], domain, design) for number, row in rows]
     timed = [row.get("response_time_ms", "") != "" for _, row in rows]
     if any(timed) and not all(timed):
-        _refuse(table, rows[timed.index(False)][0], "has no response time, and other answers of this person have one")
+        _refuse(
+            table,
+            rows[timed.index(False)][0],
+            "has no response time, and other answers of this person have one",
+        )
     status = str(first[1].get("status") or "completed")
     if status not in STATUSES:
         _refuse(table, first[0], f"has the status {status!r}; give one of {', '.join(STATUSES)}")
@@ -275,7 +349,8 @@ def _person(
         trial=tuple(trial),
         response=tuple(response),
         response_time_ms=tuple(
-            _number(table, number, "response_time_ms", row["response_time_ms"]) for number, row in rows
+            _number(table, number, "response_time_ms", row["response_time_ms"])
+            for number, row in rows
         )
         if all(timed)
         else (),
@@ -319,7 +394,11 @@ def _refuse_first(
         try:
             check_answers(part, design, domain)
         except TrialsError as error:
-            _refuse(table, number, f"holds what was not asked: {str(error).split(': ')[-1].removesuffix('.')}")
+            _refuse(
+                table,
+                number,
+                f"holds what was not asked: {str(error).split(': ')[-1].removesuffix('.')}",
+            )
     raise AssertionError("the answers are as asked")
 
 
@@ -328,7 +407,9 @@ def _trial(table: Table, number: int, row: Mapping[str, Any], design: Design) ->
         found = int(_number(table, number, "trial", row["trial"], whole=True))
         if found >= len(design.stimuli):
             last = len(design.stimuli) - 1
-            _refuse(table, number, f"answers trial {found}, which was not asked; there are 0 to {last}")
+            _refuse(
+                table, number, f"answers trial {found}, which was not asked; there are 0 to {last}"
+            )
         return found
     columns = stimulus_columns(design.stimuli)
     fits = np.ones(len(design.stimuli), dtype=bool)
@@ -337,8 +418,14 @@ def _trial(table: Table, number: int, row: Mapping[str, Any], design: Design) ->
         fits &= np.isclose(column, value, rtol=1e-9, atol=1e-9)
     rows = np.flatnonzero(fits)
     if len(rows) != 1:
-        found_words = "was not asked" if len(rows) == 0 else f"stands for trials {', '.join(map(str, rows))}"
-        _refuse(table, number, f"answers a stimulus that {found_words}; give the column 'trial', or ask only those")
+        found_words = (
+            "was not asked" if len(rows) == 0 else f"stands for trials {', '.join(map(str, rows))}"
+        )
+        _refuse(
+            table,
+            number,
+            f"answers a stimulus that {found_words}; give the column 'trial', or ask only those",
+        )
     return int(rows[0])
 
 
@@ -352,15 +439,29 @@ def _response(table: Table, number: int, value: Any, domain: Domain, design: Des
     n_options = domain.n_options(design.stimuli)
     if found >= n_options:
         labelled = ", ".join(domain.options)
-        _refuse(table, number, f"has the response {found}; give 0 to {n_options - 1}, or one of {labelled}")
+        _refuse(
+            table,
+            number,
+            f"has the response {found}; give 0 to {n_options - 1}, or one of {labelled}",
+        )
     return found
 
 
 def _number(
-    table: Table, number: int, column: str, value: Any, *, whole: bool = False, negative: bool = False
+    table: Table,
+    number: int,
+    column: str,
+    value: Any,
+    *,
+    whole: bool = False,
+    negative: bool = False,
 ) -> float:
     if isinstance(value, str) and "," in value:
-        _refuse(table, number, f"has {value!r} in the column {column!r}; write decimal points, not commas")
+        _refuse(
+            table,
+            number,
+            f"has {value!r} in the column {column!r}; write decimal points, not commas",
+        )
     try:
         found = float(value)
     except (TypeError, ValueError):

@@ -21,26 +21,39 @@ from typing import Any, ClassVar, Final, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, create_model
 
-from experiments.errors import SourceError
-from experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, Status
-from experiments.participants.source import (
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, Status
+from lakatos.experiments.participants.source import (
     Recruitment,
     StudySettings,
     check_new_people,
     offers_to_new_people,
     rng_of,
 )
-from experiments.participants.web.study import Experiment, PageSettings, Step, available, follows, plan_of
-from experiments.participants.web.texts import Texts, filled, option_labels, texts_for, translated
-from experiments.participants.web.view import notices_before, passes, public_texts
-from experiments.preregistration import Preregistration
-from experiments.task import Design, Domain, Offer
-from language_models.call import Called
-from language_models.client import Message, Part, Request, Sampling
-from language_models.context import TOKENS_PER_MESSAGE, count_tokens
-from language_models.outcome import Outcome
-from language_models.structured import Answered, Reason, ask_for
-from traces.digest import Digest, digest_of
+from lakatos.experiments.participants.web.study import (
+    Experiment,
+    PageSettings,
+    Step,
+    available,
+    follows,
+    plan_of,
+)
+from lakatos.experiments.participants.web.texts import (
+    Texts,
+    filled,
+    option_labels,
+    texts_for,
+    translated,
+)
+from lakatos.experiments.participants.web.view import notices_before, passes, public_texts
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.task import Design, Domain, Offer
+from lakatos.language_models.call import Called
+from lakatos.language_models.client import Message, Part, Request, Sampling
+from lakatos.language_models.context import TOKENS_PER_MESSAGE, count_tokens
+from lakatos.language_models.outcome import Outcome
+from lakatos.language_models.structured import Answered, Reason, ask_for
+from lakatos.traces.digest import Digest, digest_of
 
 ROLE: Final = "participant"
 """As which the model is asked, in records of its calls."""
@@ -57,7 +70,9 @@ MISSING: Final = (
     "the reason, left out, and not imputed."
 )
 """What becomes of them, for the preregistration."""
-MISSING_IN_SCHEDULE: Final = "A session ends at its first missing answer, as later steps depend on it."
+MISSING_IN_SCHEDULE: Final = (
+    "A session ends at its first missing answer, as later steps depend on it."
+)
 PAGE_KEYS: Final = frozenset({"language", "checks", "most_attempts", "texts"})
 """Settings of the page that mean something to a model."""
 _RETRY_TOKENS: Final = 300
@@ -111,7 +126,9 @@ class LanguageModelParticipants:
     there to be polled.
     """
 
-    keys: ClassVar[frozenset[str]] = frozenset({"model", "personas", "temperature", "max_tokens", "memory"})
+    keys: ClassVar[frozenset[str]] = frozenset(
+        {"model", "personas", "temperature", "max_tokens", "memory"}
+    )
     sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "confirmation", "page"})
     brought_by: ClassVar[str] = "the next pass asks the language model"
 
@@ -140,7 +157,11 @@ class LanguageModelParticipants:
             SourceError: The texts are not complete, or lack the language.
         """
         self.domain, self.settings, self.seed = domain, settings, seed
-        self.page, self.texts, self.personas = page or PageSettings(), texts_for(domain.name, texts), tuple(personas)
+        self.page, self.texts, self.personas = (
+            page or PageSettings(),
+            texts_for(domain.name, texts),
+            tuple(personas),
+        )
         if self.page.language not in self.texts:
             raise SourceError(
                 f"there are no texts in {self.page.language!r} for a model to read; there are {', '.join(self.texts)}. "
@@ -169,18 +190,26 @@ class LanguageModelParticipants:
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Take note of what is to be asked; nobody is asked before `hold`. See `ParticipantSource`."""
-        check_new_people(preregistration, design, self.domain, "simulated people of a language model")
+        check_new_people(
+            preregistration, design, self.domain, "simulated people of a language model"
+        )
         known = self._experiments.get(key)
         if known is not None and known.name != design.name:
-            raise SourceError(f"the key {key[:8]} belongs to {known.name!r}, not to {design.name!r}.")
-        self._experiments.setdefault(key, Experiment(key, self.domain.name, design, self.seed, self.page, self.texts))
+            raise SourceError(
+                f"the key {key[:8]} belongs to {known.name!r}, not to {design.name!r}."
+            )
+        self._experiments.setdefault(
+            key, Experiment(key, self.domain.name, design, self.seed, self.page, self.texts)
+        )
         self._sessions.setdefault(key, {})
         return Recruitment(key, design.name, design.n_participants)
 
     def shown(self, recruitment: Recruitment) -> dict[str, Any]:
         """What everybody in an experiment reads beside the trials, for the records."""
         texts = public_texts(self._known(recruitment), self.page.language)
-        parts = {name: texts[name] for name in ("instructions", "comprehension", "questions", "task")}
+        parts = {
+            name: texts[name] for name in ("instructions", "comprehension", "questions", "task")
+        }
         return {"frame": FRAME, "persona": PERSONA, "personas": list(self.personas), "page": parts}
 
     async def hold(self, recruitment: Recruitment, place: int, ask: Ask, manner: Manner) -> Session:
@@ -201,7 +230,10 @@ class LanguageModelParticipants:
         self._known(recruitment)
         if recruitment.key in self._closed:
             return []
-        return [session.answers.to_json() for _, session in sorted(self._sessions[recruitment.key].items())]
+        return [
+            session.answers.to_json()
+            for _, session in sorted(self._sessions[recruitment.key].items())
+        ]
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Nothing to do: whoever holds sessions knows how many are wanted."""
@@ -216,11 +248,15 @@ class LanguageModelParticipants:
 
     def _known(self, recruitment: Recruitment) -> Experiment:
         if recruitment.key not in self._experiments:
-            raise SourceError(f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key.")
+            raise SourceError(
+                f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
+            )
         return self._experiments[recruitment.key]
 
 
-async def hold_session(experiment: Experiment, place: int, persona: str, ask: Ask, manner: Manner) -> Session:
+async def hold_session(
+    experiment: Experiment, place: int, persona: str, ask: Ask, manner: Manner
+) -> Session:
     """A whole session: instructions, comprehension check, every trial and attention check.
 
     Args:
@@ -241,10 +277,18 @@ async def hold_session(experiment: Experiment, place: int, persona: str, ask: As
     checks: list[bool] = []
     missing: list[Missing] = []
     feedback: Mapping[str, float] = {}
-    for number, step in enumerate(plan_of(experiment, place) if status == "completed" else (), start=1):
+    for number, step in enumerate(
+        plan_of(experiment, place) if status == "completed" else (), start=1
+    ):
         labels = _labels(experiment, talk.texts)
-        free = [label for label, is_free in zip(labels, available(experiment, step), strict=True) if is_free]
-        said = await talk.ask(page_of(experiment, step, number, feedback, talk.texts), _choice(free))
+        free = [
+            label
+            for label, is_free in zip(labels, available(experiment, step), strict=True)
+            if is_free
+        ]
+        said = await talk.ask(
+            page_of(experiment, step, number, feedback, talk.texts), _choice(free)
+        )
         chosen = None if isinstance(said, str) else labels.index(said["choice"])
         if step.kind == "check":
             checks.append(chosen == step.row)
@@ -266,7 +310,9 @@ async def hold_session(experiment: Experiment, place: int, persona: str, ask: As
         trial=tuple(trial),
         response=tuple(response),
         response_time_ms=(),
-        feedback={name: tuple(item[name] for item in after) for name in (after[0] if after else ())},
+        feedback={
+            name: tuple(item[name] for item in after) for name in (after[0] if after else ())
+        },
         checks=tuple(checks),
         comprehension_attempts=attempts,
         consent="",
@@ -284,13 +330,23 @@ async def _comprehend(talk: _Talk) -> tuple[Status, int]:
     words, questions = public["comprehension"], public["questions"]
     lines = [*public["instructions"]["paragraphs"], "", words["paragraph"]]
     for number, question in enumerate(questions, start=1):
-        lines += ["", f"{number}. {question['text']}", *(f"- {answer}" for answer in question["answers"])]
-    kinds = {f"answer_{number}": question["answers"] for number, question in enumerate(questions, start=1)}
+        lines += [
+            "",
+            f"{number}. {question['text']}",
+            *(f"- {answer}" for answer in question["answers"]),
+        ]
+    kinds = {
+        f"answer_{number}": question["answers"]
+        for number, question in enumerate(questions, start=1)
+    }
     page, most = "\n".join(lines), experiment.settings.most_attempts
     for attempt in range(1, most + 1):
         said = await talk.ask(page, _object("Comprehension", kinds), opening=True)
         if not isinstance(said, str):
-            given = [question["answers"].index(said[name]) for name, question in zip(kinds, questions, strict=True)]
+            given = [
+                question["answers"].index(said[name])
+                for name, question in zip(kinds, questions, strict=True)
+            ]
             if passes(experiment, experiment.settings.language, given):
                 return "completed", attempt
         page = "\n".join([filled(words["wrong"], step=most - attempt), "", *lines])
@@ -300,10 +356,14 @@ async def _comprehend(talk: _Talk) -> tuple[Status, int]:
 class _Talk:
     """A conversation with a model as one person: what it was told, what it said, and what of it still fits."""
 
-    def __init__(self, experiment: Experiment, place: int, persona: str, ask: Ask, manner: Manner) -> None:
+    def __init__(
+        self, experiment: Experiment, place: int, persona: str, ask: Ask, manner: Manner
+    ) -> None:
         self.experiment, self._ask, self._manner = experiment, ask, manner
         self.texts: Texts = experiment.texts[experiment.settings.language]
-        self.seed = int(rng_of(experiment.seed, experiment.key, "session", str(place)).integers(1, _SEEDS))
+        self.seed = int(
+            rng_of(experiment.seed, experiment.key, "session", str(place)).integers(1, _SEEDS)
+        )
         self.calls: list[Digest] = []
         self.n_missing = 0
         told = "\n\n".join([FRAME, *([filled(PERSONA, persona=persona)] if persona else [])])
@@ -355,14 +415,18 @@ class _Talk:
         room = manner.context_tokens - 3 * manner.sampling.max_tokens - _RETRY_TOKENS
         room -= _tokens([*self._opening, asked])
         while self._past and sum(_tokens(exchange) for exchange in self._past) > room:
-            self._past = self._past[(len(self._past) + 1) // 2 :]  # half at once: a server's cache finds the rest again
+            self._past = self._past[
+                (len(self._past) + 1) // 2 :
+            ]  # half at once: a server's cache finds the rest again
 
 
 def _tokens(messages: Sequence[Message]) -> int:
     return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in messages)
 
 
-def page_of(experiment: Experiment, step: Step, number: int, feedback: Mapping[str, float], texts: Texts) -> str:
+def page_of(
+    experiment: Experiment, step: Step, number: int, feedback: Mapping[str, float], texts: Texts
+) -> str:
     """One step as text: what followed the answer before, the words of the drawing, the question, the options.
 
     Args:
@@ -373,7 +437,9 @@ def page_of(experiment: Experiment, step: Step, number: int, feedback: Mapping[s
         texts: In the language that is shown.
     """
     labels = _labels(experiment, texts)
-    free = [label for label, is_free in zip(labels, available(experiment, step), strict=True) if is_free]
+    free = [
+        label for label, is_free in zip(labels, available(experiment, step), strict=True) if is_free
+    ]
     lines = [filled(texts["page"]["trial"], step=number), ""]
     if step.kind == "check":
         lines.append(filled(texts["task"]["check"], option=labels[step.row]))
@@ -396,7 +462,9 @@ def _choice(labels: Sequence[str]) -> type[BaseModel]:
 
 def _object(name: str, kinds: Mapping[str, Sequence[str]]) -> type[BaseModel]:
     """A type with a field for each name, which is one of the texts given for it."""
-    fields: dict[str, Any] = {field: (Literal.__getitem__(tuple(texts)), ...) for field, texts in kinds.items()}
+    fields: dict[str, Any] = {
+        field: (Literal.__getitem__(tuple(texts)), ...) for field, texts in kinds.items()
+    }
     made: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
     return made
 
@@ -419,7 +487,9 @@ def words_in_order(picture: str, labels: Sequence[str]) -> str:
     for line in filter(None, lines):
         if line.startswith(_COLUMN):
             made.append(f"{next(columns)}:")
-        elif not (made and made[-1].endswith(f" {line}:")):  # a column's own heading says the label again
+        elif not (
+            made and made[-1].endswith(f" {line}:")
+        ):  # a column's own heading says the label again
             made.append(line)
     return "\n".join(made)
 

@@ -12,12 +12,17 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.errors import SourceError
-from experiments.participants.answers import PersonAnswers
-from experiments.participants.source import Recruitment, StudySettings, offers_to_new_people, rng_of
-from experiments.preregistration import Preregistration, check_preregistered
-from experiments.task import Design, Domain, Offer, Stimuli, Trials
-from traces.digest import Digest, digest_of
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.source import (
+    Recruitment,
+    StudySettings,
+    offers_to_new_people,
+    rng_of,
+)
+from lakatos.experiments.preregistration import Preregistration, check_preregistered
+from lakatos.experiments.task import Design, Domain, Offer, Stimuli, Trials
+from lakatos.traces.digest import Digest, digest_of
 
 Array = NDArray[Any]
 BLOCK_SIZE = 65536
@@ -42,7 +47,12 @@ class Respond(Protocol):
     """How simulated people choose."""
 
     def __call__(
-        self, stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float, /
+        self,
+        stimuli: Stimuli,
+        order: Array,
+        rng: np.random.Generator,
+        random_choice_share: float,
+        /,
     ) -> Behaviour:
         """New people go through ``order``, ``(n_participants, n_steps)`` rows of the stimuli."""
 
@@ -56,9 +66,16 @@ def independent(
         probabilities: Stimuli, generator and number of people to ``(n_participants, n_trials, n_options)``.
     """
 
-    def respond(stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float) -> Behaviour:
+    def respond(
+        stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float
+    ) -> Behaviour:
         p = np.asarray(probabilities(stimuli, rng, len(order)), dtype=np.float64)
-        if p.ndim != 3 or p.shape[:2] != (len(order), len(stimuli)) or not np.isfinite(p).all() or (p < 0).any():
+        if (
+            p.ndim != 3
+            or p.shape[:2] != (len(order), len(stimuli))
+            or not np.isfinite(p).all()
+            or (p < 0).any()
+        ):
             raise SourceError(
                 f"the rule gave an array of shape {p.shape}; give probabilities of shape "
                 f"{(len(order), len(stimuli))} and the options, one row of trials for each person."
@@ -69,7 +86,9 @@ def independent(
     return respond
 
 
-def draw_options(probabilities: NDArray[np.float64], order: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_options(
+    probabilities: NDArray[np.float64], order: Array, rng: np.random.Generator
+) -> NDArray[np.int64]:
     """One option for each presentation, drawn independently.
 
     Args:
@@ -97,7 +116,15 @@ class SimulatedParticipants:
     """People who follow a rule; they answer at once, and the same each time they are asked with the same key."""
 
     keys: ClassVar[frozenset[str]] = frozenset(
-        {"theory", "program", "program_file", "mechanisms", "random_choices", "dropouts", "careless"}
+        {
+            "theory",
+            "program",
+            "program_file",
+            "mechanisms",
+            "random_choices",
+            "dropouts",
+            "careless",
+        }
     )
     sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "confirmation"})
     brought_by: ClassVar[str] = "answers arrive through the inbox"
@@ -134,13 +161,19 @@ class SimulatedParticipants:
         Raises:
             SourceError: A share is no probability, or people who stop or do not look are to come in one table.
         """
-        shares = {"random_choice_share": random_choice_share, "dropouts": dropouts, "careless": careless}
+        shares = {
+            "random_choice_share": random_choice_share,
+            "dropouts": dropouts,
+            "careless": careless,
+        }
         for name, share in shares.items():
             most = 0.95 if name == "dropouts" else 1
             if not 0 <= share <= most:
                 raise SourceError(f"{name}={share} is no probability to use; give 0 to {most}.")
         if (dropouts or careless) and not by_person:
-            raise SourceError("people who stop or answer carelessly are handed over by person; set by_person too.")
+            raise SourceError(
+                "people who stop or answer carelessly are handed over by person; set by_person too."
+            )
         self.respond, self.domain, self.settings, self.seed = respond, domain, settings, seed
         self.random_choice_share, self.n_participants = random_choice_share, n_participants
         self.by_person, self.dropouts, self.careless = by_person, dropouts, careless
@@ -156,19 +189,26 @@ class SimulatedParticipants:
         """Simulate the people of ``design``; see `ParticipantSource`."""
         check_preregistered(preregistration, design)
         if design.archive:
-            raise SourceError(f"{design.name}: simulated people have no answers from the archive {design.archive!r}.")
+            raise SourceError(
+                f"{design.name}: simulated people have no answers from the archive {design.archive!r}."
+            )
         if design.n_participants < 1 or 0 < self.n_participants < design.n_participants:
             raise SourceError(
                 f"{design.name} asks for {design.n_participants} participants; "
                 f"the source has {self.n_participants or 'as many as wanted, but at least 1'}."
             )
         if key in self._batches and self._batches[key][0].name != design.name:
-            raise SourceError(f"the key {key[:8]} belongs to {self._batches[key][0].name!r}, not to {design.name!r}.")
+            raise SourceError(
+                f"the key {key[:8]} belongs to {self._batches[key][0].name!r}, not to {design.name!r}."
+            )
         if key not in self._batches:
             self.domain.check(design.stimuli)
             rng = rng_of(self.seed, key)
             table = [] if self.by_person else [self._answers(design, rng).to_json()]
-            self._batches[key] = design, table or [item.to_json() for item in self._people(design, key, rng)]
+            self._batches[key] = (
+                design,
+                table or [item.to_json() for item in self._people(design, key, rng)],
+            )
         return Recruitment(key, design.name, design.n_participants)
 
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
@@ -179,7 +219,9 @@ class SimulatedParticipants:
 
     def _known(self, recruitment: Recruitment) -> tuple[Design, list[dict[str, Any]]]:
         if recruitment.key not in self._batches:
-            raise SourceError(f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key.")
+            raise SourceError(
+                f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
+            )
         return self._batches[recruitment.key]
 
     @classmethod
@@ -204,10 +246,16 @@ class SimulatedParticipants:
         if n_more <= 0:
             return
         if not self.by_person or 0 < self.n_participants < n_participants:
-            there = f"there are {self.n_participants}" if self.by_person else "they come in one table"
-            raise SourceError(f"{design.name} wants {n_participants} simulated people, and {there}; ask for no more.")
+            there = (
+                f"there are {self.n_participants}" if self.by_person else "they come in one table"
+            )
+            raise SourceError(
+                f"{design.name} wants {n_participants} simulated people, and {there}; ask for no more."
+            )
         rng = rng_of(self.seed, recruitment.key, "more", str(len(batches)))
-        more = self._people(replace(design, n_participants=n_more), recruitment.key, rng, first=len(batches))
+        more = self._people(
+            replace(design, n_participants=n_more), recruitment.key, rng, first=len(batches)
+        )
         batches.extend(item.to_json() for item in more)
         self._n_wanted[recruitment.key] = n_participants
 
@@ -223,7 +271,9 @@ class SimulatedParticipants:
         order = np.tile(np.arange(len(design.stimuli)), (n_people, design.repetitions))
         return order if self.domain.sequential else rng.permuted(order, axis=1)
 
-    def _people(self, design: Design, key: Digest, rng: np.random.Generator, first: int = 0) -> list[PersonAnswers]:
+    def _people(
+        self, design: Design, key: Digest, rng: np.random.Generator, first: int = 0
+    ) -> list[PersonAnswers]:
         """New people until as many as wanted have completed, in their order, numbered from ``first``."""
         stops: list[bool] = []
         while len(stops) - sum(stops) < design.n_participants:
@@ -247,7 +297,9 @@ class SimulatedParticipants:
             response = np.where((careless & (habit == 2))[:, None], turns, response)
         typical = np.where(careless, CARELESS_TIME_MS, TIME_MS)[:, None]
         times = np.round(typical * np.exp(TIME_SPREAD * rng.standard_normal(order.shape)), 1)
-        passed = rng.random((n_people, N_CHECKS)) < np.where(careless, PASSED_BY_CHANCE, PASSED)[:, None]
+        passed = (
+            rng.random((n_people, N_CHECKS)) < np.where(careless, PASSED_BY_CHANCE, PASSED)[:, None]
+        )
         until = np.where(stops, rng.integers(n_steps, size=n_people), n_steps)
         return [
             PersonAnswers(
@@ -257,7 +309,9 @@ class SimulatedParticipants:
                 trial=tuple(order[person, :end].tolist()),
                 response=tuple(response[person, :end].tolist()),
                 response_time_ms=tuple(times[person, :end].tolist()),
-                feedback={name: tuple(column[person, :end].tolist()) for name, column in feedback.items()},
+                feedback={
+                    name: tuple(column[person, :end].tolist()) for name, column in feedback.items()
+                },
                 checks=() if stops[person] else tuple(passed[person].tolist()),
                 comprehension_attempts=1,
                 consent="",
@@ -271,10 +325,14 @@ class SimulatedParticipants:
         """Answers of new people, each seeing all presentations, as one table."""
         order = self._order(design, design.n_participants, rng)
         behaviour = self.respond(design.stimuli, order, rng, self.random_choice_share)
-        return as_trials(design.name, design.stimuli, order, behaviour, self.domain.n_options(design.stimuli))
+        return as_trials(
+            design.name, design.stimuli, order, behaviour, self.domain.n_options(design.stimuli)
+        )
 
 
-def as_trials(experiment: str, stimuli: Stimuli, order: Array, behaviour: Behaviour, n_options: int) -> Trials:
+def as_trials(
+    experiment: str, stimuli: Stimuli, order: Array, behaviour: Behaviour, n_options: int
+) -> Trials:
     """What people did who went through ``order``, ``(n_participants, n_steps)``, as a table of answers."""
     n_people, n_steps = order.shape
     return Trials(

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from experiments.errors import SourceError
-from experiments.preregistration import Preregistration, check_preregistered
-from experiments.task import Design, Domain, Offer, Trials, with_random_sides
-from traces.digest import Digest, digest_of
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.preregistration import Preregistration, check_preregistered
+from lakatos.experiments.task import Design, Domain, Offer, Trials, with_random_sides
+from lakatos.traces.digest import Digest, digest_of
 
 N_SCHEDULES = 4
 """Schedules that a design search in a sequential domain can choose from."""
@@ -117,7 +117,9 @@ def rng_of(seed: int, *names: str) -> np.random.Generator:
     return np.random.default_rng(int(digest_of({"seed": seed, "names": list(names)}), 16))
 
 
-def check_new_people(preregistration: Preregistration, design: Design, domain: Domain, who: str) -> None:
+def check_new_people(
+    preregistration: Preregistration, design: Design, domain: Domain, who: str
+) -> None:
     """Refuse what ``who``, people who have not been asked yet, cannot be asked.
 
     Raises:
@@ -127,14 +129,22 @@ def check_new_people(preregistration: Preregistration, design: Design, domain: D
     """
     check_preregistered(preregistration, design)
     if design.archive:
-        raise SourceError(f"{design.name}: {who} have no answers from the archive {design.archive!r}.")
+        raise SourceError(
+            f"{design.name}: {who} have no answers from the archive {design.archive!r}."
+        )
     if design.n_participants < 1:
-        raise SourceError(f"{design.name} asks for {design.n_participants} participants; ask for at least 1.")
+        raise SourceError(
+            f"{design.name} asks for {design.n_participants} participants; ask for at least 1."
+        )
     domain.check(design.stimuli)
 
 
 def offers_to_new_people(
-    domain: Domain, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int, n_participants: int = 0
+    domain: Domain,
+    settings: Mapping[str, Any],
+    rng: np.random.Generator,
+    n_most: int,
+    n_participants: int = 0,
 ) -> list[Offer]:
     """What people who have not been asked yet can be asked: candidates of the space that ``settings`` describe.
 
@@ -143,6 +153,11 @@ def offers_to_new_people(
     """
     n_offers, repetitions = (N_SCHEDULES, 1) if domain.sequential else (1, 0)
     return [
-        Offer("", with_random_sides(domain, domain.candidates(settings, rng, n_most), rng), n_participants, repetitions)
+        Offer(
+            "",
+            with_random_sides(domain, domain.candidates(settings, rng, n_most), rng),
+            n_participants,
+            repetitions,
+        )
         for _ in range(n_offers)
     ]

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.design import design_from_json
-from experiments.errors import TrialsError
-from experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
-from experiments.task import Design, Domain, Trials
-from traces.artifact import ArtifactStore
-from traces.digest import Digest, digest_of
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
+from lakatos.experiments.task import Design, Domain, Trials
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest, digest_of
 
 
 def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> None:
@@ -28,13 +28,17 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
     if answers.experiment != design.name:
         raise TrialsError(f"{who} answered another experiment than {design.name!r}.")
     shown: Counter[int] = Counter()
-    for place, (trial, response) in enumerate(zip(answers.trial, answers.response, strict=True), start=1):
+    for place, (trial, response) in enumerate(
+        zip(answers.trial, answers.response, strict=True), start=1
+    ):
         if trial >= n_trials:
             raise TrialsError(
                 f"{who}, answer {place}: trial {trial} was not asked; the design has 0 to {n_trials - 1}."
             )
         if response >= n_options or not free[trial, response]:
-            raise TrialsError(f"{who}, answer {place}: trial {trial} has no option {response} to choose.")
+            raise TrialsError(
+                f"{who}, answer {place}: trial {trial} has no option {response} to choose."
+            )
         shown[trial] += 1
         if shown[trial] > design.repetitions:
             raise TrialsError(
@@ -42,7 +46,9 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
                 f"{shown[trial]} to it."
             )
         if domain.sequential and trial != place - 1:
-            raise TrialsError(f"{who}, answer {place}: steps of a schedule come in order, and this is step {trial}.")
+            raise TrialsError(
+                f"{who}, answer {place}: steps of a schedule come in order, and this is step {trial}."
+            )
     wanted = set(domain_feedback(domain, design)) if answers.trial else set(answers.feedback)
     if set(answers.feedback) != wanted:
         raise TrialsError(
@@ -72,7 +78,9 @@ def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options:
         )
 
     def column(name: str, kind: type) -> Any:
-        return np.array([value for answers in people for value in getattr(answers, name)], dtype=kind)
+        return np.array(
+            [value for answers in people for value in getattr(answers, name)], dtype=kind
+        )
 
     lengths = [len(answers.trial) for answers in people]
     names = sorted({name for answers in people for name in answers.feedback})
@@ -86,7 +94,9 @@ def trials_of_people(design: Design, people: Sequence[PersonAnswers], n_options:
         n_options=n_options,
         n_people=len(people),
         feedback={
-            name: np.array([value for answers in people for value in answers.feedback[name]], dtype=np.float64)
+            name: np.array(
+                [value for answers in people for value in answers.feedback[name]], dtype=np.float64
+            )
             for name in names
         },
         by_language_model=by_model == {True},
@@ -108,7 +118,9 @@ def get_answers(artifacts: ArtifactStore, digest: Digest) -> PersonAnswers:
     return PersonAnswers.from_json(artifacts.get_json(digest)["answers"])
 
 
-def put_table(artifacts: ArtifactStore, design: Digest, answers: Sequence[Digest], n_options: int) -> Digest:
+def put_table(
+    artifacts: ArtifactStore, design: Digest, answers: Sequence[Digest], n_options: int
+) -> Digest:
     """Store which answers make up a trial table: artifacts of the design and of each person's answers."""
     return artifacts.put_json({"design": design, "answers": list(answers), "n_options": n_options})
 
@@ -123,4 +135,6 @@ def get_trials(artifacts: ArtifactStore, digest: Digest) -> Trials:
     if "answers" not in value:
         return Trials.from_json(value)
     people = [get_answers(artifacts, name) for name in value["answers"]]
-    return trials_of_people(design_from_json(artifacts.get_json(value["design"])), people, value["n_options"])
+    return trials_of_people(
+        design_from_json(artifacts.get_json(value["design"])), people, value["n_options"]
+    )

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows.errors import ExportError
-from flows.export.markdown import as_markdown
-from flows.export.provenance import prov_json
-from flows.export.selection import Selection, selected
-from flows.people import export as export_answers
-from flows.report import render
-from flows.run import ENGINE_VERSION
-from traces.artifact import write_whole
-from traces.digest import digest_bytes
+from lakatos.flows.errors import ExportError
+from lakatos.flows.export.markdown import as_markdown
+from lakatos.flows.export.provenance import prov_json
+from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.operations.people import export as export_answers
+from lakatos.flows.report.report import render
+from lakatos.flows.run.run import ENGINE_VERSION
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import digest_bytes
 
 LABORATORY = f"urn:lakatos:laboratory:{ENGINE_VERSION}"
 CRATE = "https://w3id.org/ro/crate/1.1"
@@ -29,7 +29,12 @@ PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 PYTHON = "https://www.python.org/"
 METADATA = "ro-crate-metadata.json"
 UNLICENSED = "No licence was given. Ask the authors before using it."
-TYPES = {".md": "text/markdown", ".jsonl": "application/jsonl", ".py": "text/x-python", ".json": "application/json"}
+TYPES = {
+    ".md": "text/markdown",
+    ".jsonl": "application/jsonl",
+    ".py": "text/x-python",
+    ".json": "application/json",
+}
 ABOUT = {
     "study.json": "The study: question, task, design, participants, and when to stop.",
     "records.jsonl": "Every record that holds, in the order of the journal, with the digests it was derived from.",
@@ -99,7 +104,10 @@ def _files(chosen: Selection) -> Iterator[tuple[str, bytes]]:
     yield "report.html", page.encode()
     yield "report.md", as_markdown(page).encode()
     for digest in chosen.reading.state.theories:
-        yield f"theories/{chosen.reading.label(digest).tag}.py", chosen.reading.trace.artifacts.get(digest)
+        yield (
+            f"theories/{chosen.reading.label(digest).tag}.py",
+            chosen.reading.trace.artifacts.get(digest),
+        )
 
 
 def _metadata(chosen: Selection, author: str, licence: str) -> dict[str, Any]:
@@ -107,7 +115,11 @@ def _metadata(chosen: Selection, author: str, licence: str) -> dict[str, Any]:
     began, ended = reading.times
     concluded = reading.concluded
     who, person = _author(author)
-    rights: dict[str, Any] = {"@id": licence or "#licence", "@type": "CreativeWork", "name": licence or UNLICENSED}
+    rights: dict[str, Any] = {
+        "@id": licence or "#licence",
+        "@type": "CreativeWork",
+        "name": licence or UNLICENSED,
+    }
     if not licence:
         rights["description"] = UNLICENSED
     what = concluded.text if concluded else "Unfinished: there is no verdict yet."
@@ -176,13 +188,19 @@ def _describe(metadata: dict[str, Any], out: Path, files: list[Path]) -> None:
                 "contentSize": str(len(data)),
                 "sha256": digest_bytes(data),
             }
-            | ({"programmingLanguage": {"@id": PYTHON}, "version": digest_bytes(data)[:12]} if source else {})
+            | (
+                {"programmingLanguage": {"@id": PYTHON}, "version": digest_bytes(data)[:12]}
+                if source
+                else {}
+            )
         )
         entities["./"]["hasPart"].append({"@id": name})
         if name != "study.json":
             entities["#run"]["result"].append({"@id": name})
     if any(path.suffix == ".py" for path in files):
-        metadata["@graph"].append({"@id": PYTHON, "@type": "ComputerLanguage", "name": "Python", "url": PYTHON})
+        metadata["@graph"].append(
+            {"@id": PYTHON, "@type": "ComputerLanguage", "name": "Python", "url": PYTHON}
+        )
 
 
 def _author(author: str) -> tuple[str, dict[str, Any]]:
@@ -191,7 +209,12 @@ def _author(author: str) -> tuple[str, dict[str, Any]]:
         return first, {"@id": first, "@type": "Person", "name": rest}
     if author:
         return "#author", {"@id": "#author", "@type": "Person", "name": author}
-    unnamed = {"@id": "#author", "@type": "Organization", "name": "Not named", "description": "Whoever ran the study"}
+    unnamed = {
+        "@id": "#author",
+        "@type": "Organization",
+        "name": "Not named",
+        "description": "Whoever ran the study",
+    }
     return "#author", unnamed
 
 

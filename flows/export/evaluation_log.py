@@ -17,15 +17,15 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from flows.errors import ExportError
-from flows.export.selection import Selection, selected
-from flows.run import ENGINE_VERSION
-from language_models.client import Completion, Request
-from language_models.record import LanguageModelCalled
-from theories.roles.record import RoleAnswered, SuccessorTried
-from traces.artifact import write_whole
-from traces.digest import Digest, digest_of
-from traces.journal import Event
+from lakatos.flows.errors import ExportError
+from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.run.run import ENGINE_VERSION
+from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.theories.roles.record import RoleAnswered, SuccessorTried
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.journal import Event
 
 _VERSION = 2
 """Of Inspect's log format."""
@@ -47,12 +47,18 @@ def write_logs(folder: Path, out: Path) -> list[Path]:
             record = chosen.record(event)
             if isinstance(record, LanguageModelCalled):
                 known = answered.get(event.record_digest)
-                groups[record.role, known.task if known else record.role, record.model].append(event)
+                groups[record.role, known.task if known else record.role, record.model].append(
+                    event
+                )
         if not groups:
-            raise ExportError(f"no language model was asked in {folder}, so there is nothing to log.")
+            raise ExportError(
+                f"no language model was asked in {folder}, so there is nothing to log."
+            )
         written = []
         for (role, task, model), events in groups.items():
-            name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{role}-{task}-{model}".replace(f"{role}-{role}", role))
+            name = re.sub(
+                r"[^A-Za-z0-9.-]+", "-", f"{role}-{task}-{model}".replace(f"{role}-{role}", role)
+            )
             path = out / f"{name}.eval"
             write_whole(path, _archive(chosen, task, model, events, answered))
             written.append(path)
@@ -69,24 +75,34 @@ def _answered(chosen: Selection) -> dict[Digest, RoleAnswered]:
 
 
 def _archive(
-    chosen: Selection, task: str, model: str, events: list[Event], answered: dict[Digest, RoleAnswered]
+    chosen: Selection,
+    task: str,
+    model: str,
+    events: list[Event],
+    answered: dict[Digest, RoleAnswered],
 ) -> bytes:
     records = {event.record_digest: chosen.record(event) for event in chosen.events}
     tried = {
         call: item
         for item in records.values()
-        if isinstance(item, SuccessorTried) and isinstance(answer := records.get(item.answer), RoleAnswered)
+        if isinstance(item, SuccessorTried)
+        and isinstance(answer := records.get(item.answer), RoleAnswered)
         for call in answer.calls
     }
     samples = [
-        _sample(chosen, event, number, answered.get(event.record_digest), tried.get(event.record_digest))
+        _sample(
+            chosen, event, number, answered.get(event.record_digest), tried.get(event.record_digest)
+        )
         for number, event in enumerate(events, start=1)
     ]
     n_right = sum(item["scores"]["checked"]["value"] == "C" for item in samples)
     began, ended = chosen.started(events[0]), events[-1].time_utc
     header = _header(chosen, task, model, samples, n_right, began, ended)
     files: list[tuple[str, Any]] = [
-        ("_journal/start.json", {"version": _VERSION, "eval": header["eval"], "plan": header["plan"]}),
+        (
+            "_journal/start.json",
+            {"version": _VERSION, "eval": header["eval"], "plan": header["plan"]},
+        ),
         *((f"samples/{item['id']}_epoch_1.json", item) for item in samples),
         ("summaries.json", [_summary(item) for item in samples]),
         ("header.json", header),
@@ -94,12 +110,22 @@ def _archive(
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, value in files:
-            archive.writestr(zipfile.ZipInfo(name, _DATE), json.dumps(value, ensure_ascii=False), zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo(name, _DATE),
+                json.dumps(value, ensure_ascii=False),
+                zipfile.ZIP_DEFLATED,
+            )
     return buffer.getvalue()
 
 
 def _header(
-    chosen: Selection, task: str, model: str, samples: list[dict[str, Any]], n_right: int, began: str, ended: str
+    chosen: Selection,
+    task: str,
+    model: str,
+    samples: list[dict[str, Any]],
+    n_right: int,
+    began: str,
+    ended: str,
 ) -> dict[str, Any]:
     settings = chosen.reading.config.models.get(model)
     name = f"openai-api/{(settings.model if settings and settings.model else model)}"
@@ -130,8 +156,13 @@ def _header(
             "model_args": {},
             "config": {"epochs": 1},
             "packages": {"lakatos": ENGINE_VERSION},
-            "metadata": {"run": chosen.folder.resolve().name, "domain": chosen.reading.config.domain},
-            "scorers": [{"name": "checked", "options": {}, "metrics": [{"name": "accuracy", "options": {}}]}],
+            "metadata": {
+                "run": chosen.folder.resolve().name,
+                "domain": chosen.reading.config.domain,
+            },
+            "scorers": [
+                {"name": "checked", "options": {}, "metrics": [{"name": "accuracy", "options": {}}]}
+            ],
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {
@@ -151,7 +182,11 @@ def _header(
 
 
 def _sample(
-    chosen: Selection, event: Event, number: int, answered: RoleAnswered | None, tried: SuccessorTried | None
+    chosen: Selection,
+    event: Event,
+    number: int,
+    answered: RoleAnswered | None,
+    tried: SuccessorTried | None,
 ) -> dict[str, Any]:
     record = chosen.record(event)
     assert isinstance(record, LanguageModelCalled)
@@ -159,13 +194,21 @@ def _sample(
     request = Request.model_validate(artifacts.get_json(record.request))
     completion = Completion.model_validate(artifacts.get_json(record.completion))
     said = [_message(item.role, item.content, place) for place, item in enumerate(request.messages)]
-    answer = _message("assistant", completion.content, len(said)) | {"model": record.model_name, "source": "generate"}
+    answer = _message("assistant", completion.content, len(said)) | {
+        "model": record.model_name,
+        "source": "generate",
+    }
     usage = {
         "input_tokens": record.n_prompt_tokens,
         "output_tokens": record.n_completion_tokens,
         "total_tokens": record.n_prompt_tokens + record.n_completion_tokens,
     }
-    stop = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
+    stop = {
+        "stop": "stop",
+        "length": "max_tokens",
+        "tool_calls": "tool_calls",
+        "content_filter": "content_filter",
+    }
     right, why = _judged(record, answered, tried)
     return {
         "id": number,
@@ -175,7 +218,9 @@ def _sample(
         "messages": [*said, answer],
         "output": {
             "model": record.model_name,
-            "choices": [{"message": answer, "stop_reason": stop.get(record.finish_reason, "unknown")}],
+            "choices": [
+                {"message": answer, "stop_reason": stop.get(record.finish_reason, "unknown")}
+            ],
             "completion": completion.content,
             "usage": usage,
         },
@@ -213,9 +258,14 @@ def _judged(
 
 
 def _message(role: str, content: str, place: int) -> dict[str, Any]:
-    return {"id": f"m{place}", "role": role, "content": content} | ({"source": "input"} if role != "assistant" else {})
+    return {"id": f"m{place}", "role": role, "content": content} | (
+        {"source": "input"} if role != "assistant" else {}
+    )
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
     keys = ("id", "epoch", "input", "target", "scores", "model_usage", "metadata")
-    return {name: sample[name] for name in keys} | {"completed": True, "message_count": len(sample["messages"])}
+    return {name: sample[name] for name in keys} | {
+        "completed": True,
+        "message_count": len(sample["messages"]),
+    }

@@ -6,14 +6,27 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from flows.reading import Reading
-from flows.report import render
-from flows.run import read_state
-from traces.artifact import write_whole
+from lakatos.flows.report.reader import Reading
+from lakatos.flows.report.report import render
+from lakatos.flows.run.run import read_state
+from lakatos.traces.artifact import write_whole
 
 _SKIPPED = frozenset({"head", "style", "svg", "nav", "script"})
 _BLOCKS = frozenset(
-    {"p", "div", "section", "article", "figure", "dl", "ul", "ol", "details", "table", "main", "header"}
+    {
+        "p",
+        "div",
+        "section",
+        "article",
+        "figure",
+        "dl",
+        "ul",
+        "ol",
+        "details",
+        "table",
+        "main",
+        "header",
+    }
 )
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 
@@ -130,12 +143,16 @@ class _Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep text, with what would be a mark made harmless outside code."""
         if not self.skipped:
-            self.inline.append(data if self.preformatted else re.sub(r"([\\*_`<>|#\[\]])", r"\\\1", data))
+            self.inline.append(
+                data if self.preformatted else re.sub(r"([\\*_`<>|#\[\]])", r"\\\1", data)
+            )
 
     def _taken(self) -> str:
         text = re.sub(r"\s+", " ", "".join(self.inline)).strip()
         self.inline = []
-        text = re.sub(r"`([^`]*)`", lambda m: "`" + re.sub(r"\\([\\*_<>|#\[\]])", r"\1", m[1]) + "`", text)
+        text = re.sub(
+            r"`([^`]*)`", lambda m: "`" + re.sub(r"\\([\\*_<>|#\[\]])", r"\1", m[1]) + "`", text
+        )
         return text.replace("****", "").replace("** **", " ")
 
     def _flush(self) -> None:

@@ -11,14 +11,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from experiments.record import TrialsCollected
-from flows.export.selection import Selection, selected
-from flows.run import ENGINE_VERSION
-from flows.why import words_of
-from language_models.record import LanguageModelCalled
-from theories.record import TheoryChecked
-from traces.artifact import write_whole
-from traces.journal import Event
+from lakatos.experiments.record import TrialsCollected
+from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.report.why import words_of
+from lakatos.flows.run.run import ENGINE_VERSION
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.theories.record import TheoryChecked
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.journal import Event
 
 NAMESPACE = "urn:lakatos:"
 LABORATORY = "lakatos:laboratory"
@@ -65,8 +65,13 @@ def prov_json(chosen: Selection) -> dict[str, Any]:
         for place, cited in enumerate(dict.fromkeys(event.inputs)):
             source = f"lakatos:{'record' if cited in known else 'artifact'}-{cited}"
             if cited not in known:
-                document["entity"].setdefault(source, {"prov:type": "artifact", "lakatos:sha256": cited})
-            document["used"][f"_:u{event.seq}-{place}"] = {"prov:activity": activity, "prov:entity": source}
+                document["entity"].setdefault(
+                    source, {"prov:type": "artifact", "lakatos:sha256": cited}
+                )
+            document["used"][f"_:u{event.seq}-{place}"] = {
+                "prov:activity": activity,
+                "prov:entity": source,
+            }
             document["wasDerivedFrom"][f"_:d{event.seq}-{place}"] = {
                 "prov:generatedEntity": entity,
                 "prov:usedEntity": source,
@@ -89,15 +94,28 @@ def _associate(document: dict[str, Any], chosen: Selection, event: Event, activi
         machine = chosen.reading.simulated or bool(record.language_model)
         document["agent"][agents[-1]] = {
             "prov:type": _name("prov:SoftwareAgent" if machine else "prov:Person"),
-            "prov:label": words_of(chosen.reading, event).removeprefix(f"{record.n_responses} responses of "),
+            "prov:label": words_of(chosen.reading, event).removeprefix(
+                f"{record.n_responses} responses of "
+            ),
         }
-        document["wasAttributedTo"][f"_:p{event.seq}"] = {"prov:entity": entity, "prov:agent": agents[-1]}
+        document["wasAttributedTo"][f"_:p{event.seq}"] = {
+            "prov:entity": entity,
+            "prov:agent": agents[-1],
+        }
     if isinstance(record, TheoryChecked):
         author = f"lakatos:author-{''.join(c if c.isalnum() else '-' for c in record.author)}"
-        document["agent"].setdefault(author, {"prov:type": _name("prov:Agent"), "prov:label": record.author})
-        document["wasAttributedTo"][f"_:t{event.seq}"] = {"prov:entity": entity, "prov:agent": author}
+        document["agent"].setdefault(
+            author, {"prov:type": _name("prov:Agent"), "prov:label": record.author}
+        )
+        document["wasAttributedTo"][f"_:t{event.seq}"] = {
+            "prov:entity": entity,
+            "prov:agent": author,
+        }
     for place, agent in enumerate(agents):
-        document["wasAssociatedWith"][f"_:a{event.seq}-{place}"] = {"prov:activity": activity, "prov:agent": agent}
+        document["wasAssociatedWith"][f"_:a{event.seq}-{place}"] = {
+            "prov:activity": activity,
+            "prov:agent": agent,
+        }
 
 
 def _name(name: str) -> dict[str, str]:

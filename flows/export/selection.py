@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.record import AnswersArrived, PersonWithdrawn
-from flows.collect import erased
-from flows.people import SHOWN
-from flows.reading import Reading
-from flows.record import ACTS
-from flows.run import read_state
-from traces.digest import Digest
-from traces.journal import INTENT, Event
-from traces.record import Record
-from traces.validity import Validity
+from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
+from lakatos.flows.operations.people import SHOWN
+from lakatos.flows.report.reader import Reading
+from lakatos.flows.run.records import ACTS
+from lakatos.flows.run.run import read_state
+from lakatos.flows.stages.collect import erased
+from lakatos.traces.digest import Digest
+from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.record import Record
+from lakatos.traces.validity import Validity
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,11 @@ def selected(folder: Path) -> Iterator[Selection]:
         validity = Validity(everything, roots=trace.artifacts.has, acts=ACTS)
         gone = {item.record.person for item in trace.records(PersonWithdrawn)}
         erased_records = erased(trace)
-        gone |= {item.record.person for item in trace.records(AnswersArrived) if item.digest in erased_records}
+        gone |= {
+            item.record.person
+            for item in trace.records(AnswersArrived)
+            if item.digest in erased_records
+        }
         results = [event for event in everything if event.kind != INTENT]
         kept = tuple(
             event
@@ -94,7 +98,9 @@ def selected(folder: Path) -> Iterator[Selection]:
 def _shortened(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            name: inner[:SHOWN] if name == "person" and isinstance(inner, str) else _shortened(inner)
+            name: inner[:SHOWN]
+            if name == "person" and isinstance(inner, str)
+            else _shortened(inner)
             for name, inner in value.items()
         }
     if isinstance(value, list):

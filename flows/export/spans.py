@@ -19,15 +19,15 @@ from typing import Any
 
 import httpx
 
-from flows.errors import ExportError
-from flows.export.selection import Selection, selected
-from flows.run import ENGINE_VERSION
-from language_models.client import Completion, Request
-from language_models.record import LanguageModelCalled
-from language_models.tool_record import ToolCalled
-from theories.roles.record import RoleAnswered
-from traces.digest import digest_of
-from traces.journal import Event
+from lakatos.flows.errors import ExportError
+from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.run.run import ENGINE_VERSION
+from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.theories.roles.record import RoleAnswered
+from lakatos.traces.digest import digest_of
+from lakatos.traces.journal import Event
 
 AT_ONCE = 256
 """Spans in a request."""
@@ -64,7 +64,9 @@ def send_spans(
     """
     url = endpoint.rstrip("/")
     if not url.startswith(("http://", "https://")):
-        raise ExportError(f"{endpoint!r} is no address of a collector; give one like http://127.0.0.1:4318.")
+        raise ExportError(
+            f"{endpoint!r} is no address of a collector; give one like http://127.0.0.1:4318."
+        )
     if not url.endswith("/v1/traces"):
         url += "/v1/traces"
     with selected(folder) as chosen:
@@ -78,7 +80,9 @@ def send_spans(
 
 def spans_of(chosen: Selection, *, contents: bool = False) -> Iterator[dict[str, Any]]:
     """One span for the campaign and one for each step, in OTLP's JSON encoding."""
-    trace_id = digest_of({"run": chosen.reading.trace.journal.meta, "first": chosen.reading.times[0]})[:32]
+    trace_id = digest_of(
+        {"run": chosen.reading.trace.journal.meta, "first": chosen.reading.times[0]}
+    )[:32]
     root = digest_of({"trace": trace_id})[:16]
     began, ended = chosen.reading.times
     concluded = chosen.reading.concluded
@@ -90,7 +94,10 @@ def spans_of(chosen: Selection, *, contents: bool = False) -> Iterator[dict[str,
         "startTimeUnixNano": _nanoseconds(began),
         "endTimeUnixNano": _nanoseconds(ended),
         "attributes": _attributes(
-            {"lakatos.domain": chosen.reading.config.domain, "lakatos.verdict": concluded.text if concluded else ""}
+            {
+                "lakatos.domain": chosen.reading.config.domain,
+                "lakatos.verdict": concluded.text if concluded else "",
+            }
         ),
         "status": {"code": _OK if concluded else 0},
     }
@@ -103,7 +110,9 @@ def spans_of(chosen: Selection, *, contents: bool = False) -> Iterator[dict[str,
         yield _span(chosen, event, trace_id, callers.get(event.record_digest, root), contents)
 
 
-def _span(chosen: Selection, event: Event, trace_id: str, parent: str, contents: bool) -> dict[str, Any]:
+def _span(
+    chosen: Selection, event: Event, trace_id: str, parent: str, contents: bool
+) -> dict[str, Any]:
     record = chosen.record(event)
     attributes: dict[str, Any] = {
         "lakatos.record.kind": event.kind,
@@ -131,7 +140,8 @@ def _span(chosen: Selection, event: Event, trace_id: str, parent: str, contents:
         }
         failure = "" if record.outcome == "answered" else record.outcome
         began = min(
-            (chosen.started(call) for call in chosen.events if call.record_digest in record.calls), default=began
+            (chosen.started(call) for call in chosen.events if call.record_digest in record.calls),
+            default=began,
         )
     if failure:
         attributes["error.type"] = failure
@@ -148,14 +158,18 @@ def _span(chosen: Selection, event: Event, trace_id: str, parent: str, contents:
     }
 
 
-def _call(chosen: Selection, event: Event, record: LanguageModelCalled, contents: bool) -> dict[str, Any]:
+def _call(
+    chosen: Selection, event: Event, record: LanguageModelCalled, contents: bool
+) -> dict[str, Any]:
     settings = chosen.reading.config.models.get(record.model)
     found: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai"
         if settings is not None and "api.openai.com" in settings.base_url
         else _DEFAULT,
-        "gen_ai.request.model": settings.model if settings is not None and settings.model else record.model,
+        "gen_ai.request.model": settings.model
+        if settings is not None and settings.model
+        else record.model,
         "gen_ai.response.model": record.model_name,
         "gen_ai.request.temperature": record.sampling.temperature,
         "gen_ai.request.top_p": record.sampling.top_p,
@@ -173,7 +187,10 @@ def _call(chosen: Selection, event: Event, record: LanguageModelCalled, contents
         artifacts = chosen.reading.trace.artifacts
         request = Request.model_validate(artifacts.get_json(record.request))
         completion = Completion.model_validate(artifacts.get_json(record.completion))
-        said = [{"role": item.role, "parts": [{"type": "text", "content": item.content}]} for item in request.messages]
+        said = [
+            {"role": item.role, "parts": [{"type": "text", "content": item.content}]}
+            for item in request.messages
+        ]
         answered = {
             "role": "assistant",
             "parts": [{"type": "text", "content": completion.content}],
@@ -200,7 +217,10 @@ def _request(resource: list[dict[str, Any]], spans: Sequence[dict[str, Any]]) ->
     scope = {"name": "lakatos.flows", "version": ENGINE_VERSION}
     return {
         "resourceSpans": [
-            {"resource": {"attributes": resource}, "scopeSpans": [{"scope": scope, "spans": list(spans)}]}
+            {
+                "resource": {"attributes": resource},
+                "scopeSpans": [{"scope": scope, "spans": list(spans)}],
+            }
         ]
     }
 
@@ -219,7 +239,9 @@ def _send(client: httpx.Client, url: str, body: dict[str, Any]) -> None:
         wait = answer.headers.get("retry-after", "")
         time.sleep(min(float(wait) if wait.isdigit() else 0.5 * 2**number, 10.0))
     if answer.status_code != 200:
-        raise ExportError(f"the collector at {url} refused the spans: {answer.status_code} {answer.text[:200]!r}.")
+        raise ExportError(
+            f"the collector at {url} refused the spans: {answer.status_code} {answer.text[:200]!r}."
+        )
     partial = answer.json().get("partialSuccess", {}) if answer.content else {}
     if n_rejected := int(partial.get("rejectedSpans", 0)):
         raise ExportError(
@@ -229,7 +251,11 @@ def _send(client: httpx.Client, url: str, body: dict[str, Any]) -> None:
 
 
 def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": _value(value)} for name, value in values.items() if value not in ("", None)]
+    return [
+        {"key": name, "value": _value(value)}
+        for name, value in values.items()
+        if value not in ("", None)
+    ]
 
 
 def _value(value: Any) -> dict[str, Any]:

@@ -21,17 +21,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from flows.errors import ExportError
-from flows.export.selection import Selection, selected
-from judges.judge import Verdict, VerdictResolved
-from language_models.client import Completion, Request
-from language_models.record import LanguageModelCalled
-from theories.record import TheoryAdmitted
-from theories.roles.record import CaseRead, RoleAnswered, SuccessorTried
-from traces.artifact import write_whole
-from traces.digest import Digest
+from lakatos.flows.errors import ExportError
+from lakatos.flows.export.selection import Selection, selected
+from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.theories.record import TheoryAdmitted
+from lakatos.theories.roles.record import CaseRead, RoleAnswered, SuccessorTried
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest
 
-CUT = frozenset({"truncated", "runaway", "repetitive", "empty", "no_answer", "out_of_budget", "too_long"})
+CUT = frozenset(
+    {"truncated", "runaway", "repetitive", "empty", "no_answer", "out_of_budget", "too_long"}
+)
 """Outcomes of an attempt that was cut off, or never made."""
 Line = dict[str, Any]
 
@@ -59,7 +61,9 @@ def write_training(folder: Path, out: Path) -> list[Path]:
     with selected(folder) as chosen:
         data = training_data(chosen)
         if not data.n_calls:
-            raise ExportError(f"no language model was asked in {folder}, so there is nothing to learn from.")
+            raise ExportError(
+                f"no language model was asked in {folder}, so there is nothing to learn from."
+            )
         card = _card(chosen, data)
     written = [out / f"{name}.jsonl" for name in ("supervised", "preferences", "trajectories")]
     for path, name in zip(written, ("supervised", "preferences", "trajectories"), strict=True):
@@ -126,7 +130,9 @@ class _Known:
 
     def messages(self, call: Digest) -> list[Line]:
         """What was asked."""
-        request = Request.model_validate(self.chosen.reading.trace.artifacts.get_json(self.calls[call].request))
+        request = Request.model_validate(
+            self.chosen.reading.trace.artifacts.get_json(self.calls[call].request)
+        )
         return [{"role": item.role, "content": item.content} for item in request.messages]
 
     def completion(self, call: Digest) -> Line:
@@ -136,7 +142,11 @@ class _Known:
 
     def passed(self, digest: Digest, record: RoleAnswered) -> bool | None:
         """Whether an answer passed all that it was held against; None where it was cut off."""
-        if record.outcome in CUT or not record.calls or any(self.calls[c].outcome in CUT for c in self._last(record)):
+        if (
+            record.outcome in CUT
+            or not record.calls
+            or any(self.calls[c].outcome in CUT for c in self._last(record))
+        ):
             return None
         if record.outcome != "answered":
             return False
@@ -185,11 +195,17 @@ def _pairs(known: _Known, items: Sequence[tuple[Digest, RoleAnswered, bool]]) ->
         for other, second, second_passed in items[place + 1 :]:
             qualities = known.quality(one), known.quality(other)
             if first_passed != second_passed:
-                better = ((one, first), (other, second)) if first_passed else ((other, second), (one, first))
+                better = (
+                    ((one, first), (other, second))
+                    if first_passed
+                    else ((other, second), (one, first))
+                )
                 yield _pair(known, first, *better, "passed its checks")
             elif first_passed and None not in qualities and qualities[0] != qualities[1]:
                 ahead = (qualities[0] or 0.0) > (qualities[1] or 0.0)
-                better = ((one, first), (other, second)) if ahead else ((other, second), (one, first))
+                better = (
+                    ((one, first), (other, second)) if ahead else ((other, second), (one, first))
+                )
                 yield _pair(known, first, *better, "made the better theory")
 
 
@@ -204,7 +220,8 @@ def _pair(
         "prompt": known.messages(asked.calls[0]),
         "chosen": [known.completion(better[1].calls[-1])],
         "rejected": [known.completion(worse[1].calls[-1])],
-        "metadata": _about(asked) | {"reason": reason, "chosen_record": better[0], "rejected_record": worse[0]},
+        "metadata": _about(asked)
+        | {"reason": reason, "chosen_record": better[0], "rejected_record": worse[0]},
     }
 
 
@@ -241,9 +258,15 @@ def _trajectory(known: _Known, attempts: Sequence[tuple[Digest, RoleAnswered]]) 
     else:
         won = known.won.get(source)
         steps.append(_judged("admitted"))
-        steps.append(_judged("never tested" if won is None else "won" if won else "lost", "admitted"))
+        steps.append(
+            _judged("never tested" if won is None else "won" if won else "lost", "admitted")
+        )
         ended = None if won is None else float(won)
-    return {"steps": steps, "outcome": ended, "metadata": _about(first) | {"lens": first.subject, "theory": source}}
+    return {
+        "steps": steps,
+        "outcome": ended,
+        "metadata": _about(first) | {"lens": first.subject, "theory": source},
+    }
 
 
 def _state(record: RoleAnswered, tried: SuccessorTried | None) -> str:
@@ -296,7 +319,12 @@ def _card(chosen: Selection, data: TrainingData) -> str:
     models = sorted({item.model for item in chosen.reading.config.models.values()})
     rows = [
         ("supervised.jsonl", len(data.supervised), "`messages` and `metadata`", _shown(roles)),
-        ("preferences.jsonl", len(data.preferences), "`prompt`, `chosen`, `rejected`, `metadata`", _shown(reasons)),
+        (
+            "preferences.jsonl",
+            len(data.preferences),
+            "`prompt`, `chosen`, `rejected`, `metadata`",
+            _shown(reasons),
+        ),
         (
             "trajectories.jsonl",
             len(data.trajectories),

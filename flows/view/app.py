@@ -20,22 +20,28 @@ from urllib.parse import parse_qs, quote
 
 import numpy as np
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
+from fastapi.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+)
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment
 from starlette.exceptions import HTTPException
 
-from experiments.participants.web.door import Receive, Scope, Send, headers_of, is_named
-from flows.errors import FlowError
-from flows.report import fixed, interval, percent_more, plural, signed
-from flows.templating import page_environment
-from flows.view import page
-from flows.view.check import Checks, last_audit
-from flows.view.outline import Wanted
-from flows.view.watch import UNREADABLE, Look, Observatory, Watch
-from flows.view.words import address, group_of, kind_words, meaning, summary
-from traces.digest import is_digest
-from traces.errors import TraceError
+from lakatos.experiments.participants.web.door import Receive, Scope, Send, headers_of, is_named
+from lakatos.flows.errors import FlowError
+from lakatos.flows.report.report import fixed, interval, percent_more, plural, signed
+from lakatos.flows.report.templating import page_environment
+from lakatos.flows.view import page
+from lakatos.flows.view.check import Checks, last_audit
+from lakatos.flows.view.outline import Wanted
+from lakatos.flows.view.watch import UNREADABLE, Look, Observatory, Watch
+from lakatos.flows.view.words import address, group_of, kind_words, meaning, summary
+from lakatos.traces.digest import is_digest
+from lakatos.traces.errors import TraceError
 
 _log = logging.getLogger(__name__)
 HERE: Final = Path(__file__).parent
@@ -71,7 +77,9 @@ class Access:
 
     def __post_init__(self) -> None:
         if self.token and len(self.token) < LEAST_TOKEN:
-            raise FlowError(f"the token has {len(self.token)} characters; give one of {LEAST_TOKEN} or more.")
+            raise FlowError(
+                f"the token has {len(self.token)} characters; give one of {LEAST_TOKEN} or more."
+            )
 
     def knows(self, headers: dict[str, str], cookie: str) -> bool:
         """Whether a request may read; compared in constant time."""
@@ -109,7 +117,9 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
             raise HTTPException(404, f"There is no run {name!r} here.")
         return watch
 
-    def run_page(name: str, template: str, here: str, make: Callable[[Look], dict[str, Any] | None]) -> HTMLResponse:
+    def run_page(
+        name: str, template: str, here: str, make: Callable[[Look], dict[str, Any] | None]
+    ) -> HTMLResponse:
         look = found(name).look()
         values = make(look)
         if values is None:
@@ -122,7 +132,9 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         runs = observatory.all()
         if observatory.single and len(runs) == 1:
             return RedirectResponse(address(runs[0][0], ""), 303)
-        version = " ".join(f"{name}:{look.seq if isinstance(look, Look) else 0}" for name, look in runs)
+        version = " ".join(
+            f"{name}:{look.seq if isinstance(look, Look) else 0}" for name, look in runs
+        )
         cards = [
             (
                 name,
@@ -143,7 +155,11 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
     def home_version() -> JSONResponse:
         runs = observatory.all()
         return JSONResponse(
-            {"version": " ".join(f"{name}:{look.seq if isinstance(look, Look) else 0}" for name, look in runs)}
+            {
+                "version": " ".join(
+                    f"{name}:{look.seq if isinstance(look, Look) else 0}" for name, look in runs
+                )
+            }
         )
 
     @app.get("/run/{name}/version")
@@ -167,7 +183,9 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
     }
     for path, (template, make) in pages.items():
 
-        def simple(name: str, template: str = template, path: str = path, make: Any = make) -> Response:
+        def simple(
+            name: str, template: str = template, path: str = path, make: Any = make
+        ) -> Response:
             return run_page(name, template, path, make)
 
         # The defaults above bind this round's values; they must not become parameters of the address.
@@ -183,28 +201,51 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
 
     @app.get("/run/{name}/leaderboard")
     def leaderboard(name: str, cycle: str = "") -> Response:
-        return run_page(name, "leaderboard.html", "leaderboard", lambda look: page.leaderboard(look, _number(cycle)))
+        return run_page(
+            name,
+            "leaderboard.html",
+            "leaderboard",
+            lambda look: page.leaderboard(look, _number(cycle)),
+        )
 
     @app.get("/run/{name}/experiment/{experiment}")
     def experiment(name: str, experiment: str) -> Response:
-        return run_page(name, "experiment.html", "experiments", lambda look: page.experiment(look, experiment))
+        return run_page(
+            name, "experiment.html", "experiments", lambda look: page.experiment(look, experiment)
+        )
 
     @app.get("/run/{name}/diagnosis/{number}")
     def diagnosis(name: str, number: str) -> Response:
-        return run_page(name, "diagnosis.html", "diagnoses", lambda look: page.diagnosis(look, _number(number) or 0))
+        return run_page(
+            name,
+            "diagnosis.html",
+            "diagnoses",
+            lambda look: page.diagnosis(look, _number(number) or 0),
+        )
 
     @app.get("/run/{name}/trace")
     def trace(
-        name: str, q: str = "", kind: str = "", cycle: str = "", begun: str = "", before: str = "", calls: str = ""
+        name: str,
+        q: str = "",
+        kind: str = "",
+        cycle: str = "",
+        begun: str = "",
+        before: str = "",
+        calls: str = "",
     ) -> Response:
         wanted = Wanted(q.strip()[:200], kind[:80], _number(cycle), bool(begun))
         return run_page(
-            name, "trace.html", "trace", lambda look: page.trace(look, wanted, _number(before), _number(calls))
+            name,
+            "trace.html",
+            "trace",
+            lambda look: page.trace(look, wanted, _number(before), _number(calls)),
         )
 
     @app.get("/run/{name}/record/{seq}")
     def record(name: str, seq: str) -> Response:
-        return run_page(name, "record.html", "trace", lambda look: page.record(look, _number(seq) or 0))
+        return run_page(
+            name, "record.html", "trace", lambda look: page.record(look, _number(seq) or 0)
+        )
 
     @app.get("/run/{name}/artifact/{digest}")
     def artifact(name: str, digest: str) -> Response:
@@ -264,7 +305,9 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
 
     @app.exception_handler(HTTPException)
     def http(_: Request, error: HTTPException) -> HTMLResponse:
-        title = {403: "Not allowed", 404: "Not here", 405: "Only to be read"}.get(error.status_code, "It did not work")
+        title = {403: "Not allowed", 404: "Not here", 405: "Only to be read"}.get(
+            error.status_code, "It did not work"
+        )
         return problem(error.status_code, title, str(error.detail))
 
     for kind in (TraceError, FlowError, *UNREADABLE, OSError):
@@ -297,7 +340,9 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
     return app
 
 
-def _unreadable(problem: Callable[[int, str, str], HTMLResponse], _: Request, error: Exception) -> Response:
+def _unreadable(
+    problem: Callable[[int, str, str], HTMLResponse], _: Request, error: Exception
+) -> Response:
     _log.warning("a page could not be made", exc_info=error)
     return problem(500, "This part of the run cannot be read", str(error) or type(error).__name__)
 
@@ -312,7 +357,10 @@ def _endpoint(simple: Callable[[str], Response]) -> Callable[[Request], Awaitabl
 
 
 def _kinds(look: Look) -> list[tuple[str, str, int, str]]:
-    return [(kind, kind_words(kind), len(seqs), meaning(kind)) for kind, seqs in sorted(look.outline.by_kind.items())]
+    return [
+        (kind, kind_words(kind), len(seqs), meaning(kind))
+        for kind, seqs in sorted(look.outline.by_kind.items())
+    ]
 
 
 def _number(text: str) -> int | None:
@@ -368,20 +416,29 @@ class _Guard:
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> Response | None:
         if not is_named(headers.get("host", ""), self.access.names):
-            return PlainTextResponse("This server is not asked by that name; see --name of `lakatos view`.\n", 421)
+            return PlainTextResponse(
+                "This server is not asked by that name; see --name of `lakatos view`.\n", 421
+            )
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("The observatory only reads.\n", 405)
         length = headers.get("content-length", "")
         if scope["method"] == "POST" and not (length.isdecimal() and int(length) <= LARGEST_BODY):
             return PlainTextResponse("Too large.\n", 413)
-        if scope["method"] == "POST" and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        if scope["method"] == "POST" and headers.get("sec-fetch-site", "same-origin") not in (
+            "same-origin",
+            "none",
+        ):
             return PlainTextResponse("Another site asks.\n", 403)
-        open_to_all = scope["path"] in ("/enter", "/favicon.ico") or scope["path"].startswith("/static/")
+        open_to_all = scope["path"] in ("/enter", "/favicon.ico") or scope["path"].startswith(
+            "/static/"
+        )
         if open_to_all or self.access.knows(headers, _cookie(headers.get("cookie", ""))):
             return None
         if "text/html" in headers.get("accept", ""):
             return RedirectResponse("/enter", 303)
-        return PlainTextResponse("A token is needed.\n", 401, headers={"WWW-Authenticate": "Bearer"})
+        return PlainTextResponse(
+            "A token is needed.\n", 401, headers={"WWW-Authenticate": "Bearer"}
+        )
 
 
 def _cookie(header: str) -> str:

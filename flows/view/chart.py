@@ -22,7 +22,9 @@ SHAPES: Final = ("circle", "square", "triangle", "diamond", "star")
 
 def both(draw: Callable[[int], Markup]) -> Markup:
     """A chart for wide windows and for narrow ones."""
-    return Markup('<div class="chart wide">{}</div><div class="chart narrow">{}</div>').format(draw(WIDE), draw(NARROW))
+    return Markup('<div class="chart wide">{}</div><div class="chart narrow">{}</div>').format(
+        draw(WIDE), draw(NARROW)
+    )
 
 
 @dataclass(frozen=True)
@@ -87,19 +89,51 @@ class Canvas:
 
     def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
         """A straight line."""
-        self.add('<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" class="{}"/>', x1, y1, x2, y2, css)
+        self.add(
+            '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" class="{}"/>',
+            x1,
+            y1,
+            x2,
+            y2,
+            css,
+        )
 
     def path(self, places: Sequence[tuple[float, float]], css: str) -> None:
         """A line through points."""
-        self.add('<path d="{}" class="{}"/>', "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), css)
+        self.add(
+            '<path d="{}" class="{}"/>', "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), css
+        )
 
-    def text(self, x: float, y: float, text: str, css: str = "", anchor: str = "start", turn: bool = False) -> None:
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        css: str = "",
+        anchor: str = "start",
+        turn: bool = False,
+    ) -> None:
         """A piece of text; ``turn`` for one that reads upwards."""
         place = Markup(' transform="rotate(-90 {:.1f} {:.1f})"').format(x, y) if turn else ""
-        self.add('<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}"{}>{}</text>', x, y, css, anchor, place, text)
+        self.add(
+            '<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}"{}>{}</text>',
+            x,
+            y,
+            css,
+            anchor,
+            place,
+            text,
+        )
 
     def mark(
-        self, x: float, y: float, shape: str, css: str, words: str = "", link: str = "", size: float = 4.5
+        self,
+        x: float,
+        y: float,
+        shape: str,
+        css: str,
+        words: str = "",
+        link: str = "",
+        size: float = 4.5,
     ) -> None:
         """A point of a series, with words for whoever points at it, and a link where it leads somewhere."""
         s, d = size, 1.35 * size
@@ -127,7 +161,9 @@ def linked(body: Markup, link: str, words: str) -> Markup:
     return Markup('<a href="{}" aria-label="{}">{}</a>').format(link, words, body) if link else body
 
 
-def across(canvas: Canvas, scale: Scale, top: float, bottom: float, label: str, most: int = 6) -> None:
+def across(
+    canvas: Canvas, scale: Scale, top: float, bottom: float, label: str, most: int = 6
+) -> None:
     """A horizontal axis with lines over the height of the chart."""
     for value in ticks(min(scale.low, scale.high), max(scale.low, scale.high), most):
         x = scale(value)
@@ -136,7 +172,9 @@ def across(canvas: Canvas, scale: Scale, top: float, bottom: float, label: str, 
     canvas.text((scale.start + scale.end) / 2, bottom + 34, label, "label", "middle")
 
 
-def upwards(canvas: Canvas, scale: Scale, left: float, right: float, label: str, most: int = 6) -> None:
+def upwards(
+    canvas: Canvas, scale: Scale, left: float, right: float, label: str, most: int = 6
+) -> None:
     """A vertical axis with lines over the width of the chart."""
     for value in ticks(min(scale.low, scale.high), max(scale.low, scale.high), most):
         y = scale(value)
@@ -183,11 +221,15 @@ def history(lines: Sequence[Line], ceilings: Mapping[int, float], width: int) ->
     colours = [line for line in lines if line.shown]
     for line in sorted(lines, key=lambda item: item.shown):
         place = colours.index(line) if line.shown else 0
-        offset = (place - (len(colours) - 1) / 2) * min(7.0, 0.5 * (right - left) / len(cycles) / max(len(colours), 1))
+        offset = (place - (len(colours) - 1) / 2) * min(
+            7.0, 0.5 * (right - left) / len(cycles) / max(len(colours), 1)
+        )
         css = f"s{place % 5 + 1}" if line.shown else "other"
         points = [(x(cycle) + offset * line.shown, y(score)) for cycle, score, _ in line.points]
         canvas.path(points, f"line {css}")
-        if not line.shown:  # hundreds of marks that nobody can tell apart would only make the page slow
+        if (
+            not line.shown
+        ):  # hundreds of marks that nobody can tell apart would only make the page slow
             continue
         for (px, py), (cycle, score, half) in zip(points, line.points, strict=True):
             words = f"{line.tag} {line.name}, cycle {cycle}: {number(round(score, 4))}"
@@ -239,7 +281,9 @@ def chart_map(places: Sequence[Place], width: int) -> Markup:
     height = min(max((ys[1] - ys[0]) / unit, 150), 400)
     bottom = top + height
     x_middle, y_middle = sum(xs) / 2, sum(ys) / 2
-    x = Scale(x_middle - unit * (right - left) / 2, x_middle + unit * (right - left) / 2, left, right)
+    x = Scale(
+        x_middle - unit * (right - left) / 2, x_middle + unit * (right - left) / 2, left, right
+    )
     y = Scale(y_middle - unit * height / 2, y_middle + unit * height / 2, bottom, top)
     canvas = Canvas("Map of the theories by what their people choose", width, bottom + 42)
     upwards(canvas, y, left, right, "the same, at right angles", 4)
@@ -257,17 +301,30 @@ def chart_map(places: Sequence[Place], width: int) -> Markup:
     return canvas.svg()
 
 
-def chart_interval(value: float, low: float, high: float, width: int, unit: str, names: tuple[str, str]) -> Markup:
+def chart_interval(
+    value: float, low: float, high: float, width: int, unit: str, names: tuple[str, str]
+) -> Markup:
     """A difference with its interval on an axis that shows zero; ``names`` of who is ahead to the left and right."""
     left, right = 20, width - 20
-    canvas = Canvas(f"{number(value)} {unit}, 95% interval {number(low)} to {number(high)}", width, 112)
+    canvas = Canvas(
+        f"{number(value)} {unit}, 95% interval {number(low)} to {number(high)}", width, 112
+    )
     x = Scale(*spread([0.0, low, high, value], 0.18), left, right)
     across(canvas, x, 26, 70, unit, 6 if width == WIDE else 4)
     canvas.line(x(0), 20, x(0), 70, "zero")
-    for place, text, anchor in ((x(0) - 6, f"← {names[0]}", "end"), (x(0) + 6, f"{names[1]} →", "start")):
+    for place, text, anchor in (
+        (x(0) - 6, f"← {names[0]}", "end"),
+        (x(0) + 6, f"{names[1]} →", "start"),
+    ):
         room = (place - left if anchor == "end" else right - place) / 6.2
         if room > 9:
-            canvas.text(place, 14, text if len(text) <= room else text[: int(room) - 1] + "…", "small", anchor)
+            canvas.text(
+                place,
+                14,
+                text if len(text) <= room else text[: int(room) - 1] + "…",
+                "small",
+                anchor,
+            )
     canvas.line(x(low), 48, x(high), 48, "range")
     for end in (low, high):
         canvas.line(x(end), 41, x(end), 55, "range end")
@@ -288,7 +345,9 @@ class Answered:
     """Mean, low and high end, by rival."""
 
 
-def predictions(trials: Sequence[Answered], rivals: Sequence[str], option: str, width: int) -> Markup:
+def predictions(
+    trials: Sequence[Answered], rivals: Sequence[str], option: str, width: int
+) -> Markup:
     """People's share on every trial between what the rivals had said, frozen before anybody was asked."""
     row = 8 + 7 * max(len(rivals), 1)
     left, right, top = 44, width - 14, 10
@@ -297,17 +356,27 @@ def predictions(trials: Sequence[Answered], rivals: Sequence[str], option: str, 
     x = Scale(0.0, 1.0, left + 4, right - 4)
     for place in range(0, len(trials), 2):
         canvas.add(
-            '<rect x="{}" y="{}" width="{}" height="{}" class="band"/>', left, top + place * row, right - left, row
+            '<rect x="{}" y="{}" width="{}" height="{}" class="band"/>',
+            left,
+            top + place * row,
+            right - left,
+            row,
         )
     across(canvas, x, top, bottom, f"share choosing {option}", 5)
-    canvas.text(13, (top + bottom) / 2, "trial (a star: drawn at random)", "label", "middle", turn=True)
+    canvas.text(
+        13, (top + bottom) / 2, "trial (a star: drawn at random)", "label", "middle", turn=True
+    )
     for place, trial in enumerate(trials):
         middle = top + (place + 0.5) * row
-        canvas.text(left - 5, middle + 4, f"{trial.number}{'*' if trial.random else ''}", "tick", "end")
+        canvas.text(
+            left - 5, middle + 4, f"{trial.number}{'*' if trial.random else ''}", "tick", "end"
+        )
         if np.isfinite(trial.share):
             canvas.add('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}" class="people"/>',
                        x(trial.low), middle - row / 2 + 2, max(x(trial.high) - x(trial.low), 1), row - 4)  # fmt: skip
-            canvas.line(x(trial.share), middle - row / 2 + 1, x(trial.share), middle + row / 2 - 1, "share")
+            canvas.line(
+                x(trial.share), middle - row / 2 + 1, x(trial.share), middle + row / 2 - 1, "share"
+            )
             words = f"trial {trial.number}: {trial.share:.0%} of people ({trial.low:.0%} to {trial.high:.0%})"
             canvas.mark(x(trial.share), middle, "circle", "ink", words)
         for series, (mean, low, high) in enumerate(trial.predicted):
@@ -358,7 +427,9 @@ def pairs_chart(pairs: Sequence[Pair], width: int) -> Markup:
     middle = names + (width - names) * 0.36
     canvas = Canvas("Power promised and difference found, by pair of rivals", width, bottom + 42)
     power = Scale(0.0, 1.0, names + 4, middle - 14)
-    ends = [end for pair in pairs if pair.value is not None for end in (pair.low, pair.high, pair.value)]
+    ends = [
+        end for pair in pairs if pair.value is not None for end in (pair.low, pair.high, pair.value)
+    ]
     found = Scale(*spread([0.0, *ends]), middle + 10, width - 14)
     canvas.text(names + 4, 14, "power promised", "small strong")
     canvas.text(middle + 10, 14, "difference found", "small strong")
@@ -374,7 +445,13 @@ def pairs_chart(pairs: Sequence[Pair], width: int) -> Markup:
             canvas.text(found(0) + 6, y + 4, "not scored yet", "small")
             continue
         apart = pair.low > 0 or pair.high < 0
-        canvas.line(found.inside(pair.low), y, found.inside(pair.high), y, "range" if apart else "range open")
+        canvas.line(
+            found.inside(pair.low),
+            y,
+            found.inside(pair.high),
+            y,
+            "range" if apart else "range open",
+        )
         words = f"{pair.first} minus {pair.second}: {number(round(pair.value, 4))} nats per choice"
         canvas.mark(found(pair.value), y, "circle", "s1" if apart else "s1 hollow", words)
     return canvas.svg()
@@ -392,7 +469,12 @@ def reliability(points: Sequence[tuple[float, float, float, float, int]], width:
     for given, share, low, high, n in points:
         canvas.line(x(given), y(low), x(given), y(high), "whisker s1")
         canvas.mark(
-            x(given), y(share), "circle", "s1", f"{n} verdicts around {given:.2f}: {share:.0%} came true", size=5
+            x(given),
+            y(share),
+            "circle",
+            "s1",
+            f"{n} verdicts around {given:.2f}: {share:.0%} came true",
+            size=5,
         )
     return canvas.svg()
 
@@ -401,12 +483,16 @@ def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Marku
     """Amounts side by side: name, amount, words."""
     row, names = 26, 178 if width == WIDE else 118
     canvas = Canvas(f"Amounts in {unit}", width, row * len(rows) + 46)
-    x = Scale(0.0, max((value for _, value, _ in rows), default=1.0) * 1.02 or 1.0, names, width - 76)
+    x = Scale(
+        0.0, max((value for _, value, _ in rows), default=1.0) * 1.02 or 1.0, names, width - 76
+    )
     across(canvas, x, 4, row * len(rows) + 4, unit, 5 if width == WIDE else 3)
     for place, (name, value, words) in enumerate(rows):
         y = 4 + (place + 0.5) * row
         cut = 24 if width == WIDE else 15
-        canvas.text(names - 8, y + 4, name if len(name) <= cut else name[: cut - 1] + "…", "tick", "end")
+        canvas.text(
+            names - 8, y + 4, name if len(name) <= cut else name[: cut - 1] + "…", "tick", "end"
+        )
         canvas.add('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="14" class="bar"><title>{}</title></rect>', x(0),
                    y - 7, max(x(value) - x(0), 1), f"{name}: {words}")  # fmt: skip
         canvas.text(x(value) + 6, y + 4, words, "small")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from flows.audit import Finding, Kept, audit, kept_audit
-from flows.errors import FlowError
-from flows.view.watch import UNREADABLE, Watch
+from lakatos.flows.audit.audit import Finding, Kept, audit, kept_audit
+from lakatos.flows.errors import FlowError
+from lakatos.flows.view.watch import UNREADABLE, Watch
 
 SMALL: Final = 5_000
 """Events up to which a run is checked without being asked to."""
@@ -58,12 +58,16 @@ class Checks:
             check = self._found.get(watch.name)
             if check is not None and check.phase == "running":
                 return
-            self._found[watch.name] = replace(check or Check(seq, "running"), seq=seq, phase="running")
+            self._found[watch.name] = replace(
+                check or Check(seq, "running"), seq=seq, phase="running"
+            )
         threading.Thread(target=self._run, args=(watch, seq), daemon=True).start()
 
     def _run(self, watch: Watch, seq: int) -> None:
         try:
-            self._found[watch.name] = Check(seq, "done", audit(watch.folder, recompute=False).findings)
+            self._found[watch.name] = Check(
+                seq, "done", audit(watch.folder, recompute=False).findings
+            )
         except (*UNREADABLE, FlowError, OSError) as error:
             self._found[watch.name] = Check(seq, "failed", error=str(error))
 

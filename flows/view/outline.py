@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from flows.reading import Entry
-from traces.digest import Digest, is_digest
-from traces.errors import JournalError
-from traces.journal import INTENT
-from traces.stores.sqlite import problem_of, read_apart
-from traces.stores.store import Row
+from lakatos.flows.report.reader import Entry
+from lakatos.traces.digest import Digest, is_digest
+from lakatos.traces.errors import JournalError
+from lakatos.traces.journal import INTENT
+from lakatos.traces.stores.sqlite import problem_of, read_apart
+from lakatos.traces.stores.store import Row
 
 COLUMNS: Final = ", ".join(Row._fields)
 BATCH: Final = 500
@@ -81,7 +81,9 @@ class Outline:
         except sqlite3.Error as error:
             raise JournalError(problem_of(error, self.path, "reading")) from error
         except OSError as error:
-            raise JournalError(f"cannot read {self.path}: {error.strerror}; check the folder.") from error
+            raise JournalError(
+                f"cannot read {self.path}: {error.strerror}; check the folder."
+            ) from error
 
     def follow(self) -> list[tuple[int, str]]:
         """Number and kind of the events since the last time."""
@@ -147,7 +149,10 @@ class Outline:
         return [
             Row._make(row)
             for row in self.read(
-                f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq DESC LIMIT ?", before, *values, most
+                f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq DESC LIMIT ?",
+                before,
+                *values,
+                most,
             )
         ]
 
@@ -167,7 +172,9 @@ class Outline:
         places = ", ".join(f"json_extract(body, '$.{field}')" for field in fields)
         return [
             tuple(row)
-            for row in self.read(f"SELECT {places}, count(*) FROM event WHERE kind = ? GROUP BY {places}", kind)
+            for row in self.read(
+                f"SELECT {places}, count(*) FROM event WHERE kind = ? GROUP BY {places}", kind
+            )
         ]
 
     def whose(self, kind: str, values: Mapping[str, object], most: int = 100_000) -> list[Row]:
@@ -177,6 +184,9 @@ class Outline:
         return [
             Row._make(row)
             for row in self.read(
-                f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq LIMIT ?", kind, *values.values(), most
+                f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq LIMIT ?",
+                kind,
+                *values.values(),
+                most,
             )
         ]

@@ -15,15 +15,20 @@ from typing import Any, Final
 import numpy as np
 from markupsafe import Markup
 
-from experiments.archives import ARCHIVES
-from experiments.record import DesignChosen
-from flows.config import OWN
-from flows.explain import ended_epochs
-from flows.limit import limits
-from flows.memory_record import MEMORY_RECORDS, InquiryMade, LessonsRecalled
-from flows.reading import Reading, Shares, clean, last_option, mean_ceiling, scattered_option, shortened
-from flows.record import CycleClosed
-from flows.report import (
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.record import DesignChosen
+from lakatos.flows.report.explain import ended_epochs
+from lakatos.flows.report.limits import limits
+from lakatos.flows.report.reader import (
+    Reading,
+    Shares,
+    clean,
+    last_option,
+    mean_ceiling,
+    scattered_option,
+    shortened,
+)
+from lakatos.flows.report.report import (
     PairFound,
     achieved,
     aligned,
@@ -37,24 +42,36 @@ from flows.report import (
     trial_caption,
     verdict_facts,
 )
-from flows.source import hidden_theory
-from flows.view import chart
-from flows.view.outline import Wanted
-from flows.view.search import Searched, search_calls
-from flows.view.watch import UNREADABLE, Look
-from flows.view.words import STEPS, address, group_of, kind_words, long_text, meaning, summary, tree_of
-from judges.calibration import calibration
-from judges.judge import Verdict
-from language_models.ledger import spending_of
-from memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
-from memory.library import Library, Pitfall
-from memory.plan import Plan
-from memory.retirement import Standing
-from theories.record import Diagnosis, TheoryChecked
-from traces.digest import Digest, is_digest
-from traces.errors import ArtifactMissingError
-from traces.journal import INTENT, event_of
-from traces.stores.store import Row
+from lakatos.flows.run.memory_records import MEMORY_RECORDS, InquiryMade, LessonsRecalled
+from lakatos.flows.run.records import CycleClosed
+from lakatos.flows.run.source import hidden_theory
+from lakatos.flows.run.study import OWN
+from lakatos.flows.view import chart
+from lakatos.flows.view.outline import Wanted
+from lakatos.flows.view.search import Searched, search_calls
+from lakatos.flows.view.watch import UNREADABLE, Look
+from lakatos.flows.view.words import (
+    STEPS,
+    address,
+    group_of,
+    kind_words,
+    long_text,
+    meaning,
+    summary,
+    tree_of,
+)
+from lakatos.judges.calibration import calibration
+from lakatos.judges.judge import Verdict
+from lakatos.language_models.ledger import spending_of
+from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
+from lakatos.memory.library import Library, Pitfall
+from lakatos.memory.plan import Plan
+from lakatos.memory.retirement import Standing
+from lakatos.theories.record import Diagnosis, TheoryChecked
+from lakatos.traces.digest import Digest, is_digest
+from lakatos.traces.errors import ArtifactMissingError
+from lakatos.traces.journal import INTENT, event_of
+from lakatos.traces.stores.store import Row
 
 FIRST_PICTURES: Final = 6
 MOST_PICTURES: Final = 60
@@ -150,12 +167,18 @@ def chapters(look: Look) -> list[Chapter]:
             Chapter(
                 number=number,
                 experiments=[
-                    (name, item.record, state.collected[name].record if name in state.collected else None)
+                    (
+                        name,
+                        item.record,
+                        state.collected[name].record if name in state.collected else None,
+                    )
                     for name, item in state.designs.items()
                     if item.record.cycle == number
                 ],
                 diagnoses=[
-                    (place, item.record) for place, item in enumerate(state.diagnoses) if item.record.cycle == number
+                    (place, item.record)
+                    for place, item in enumerate(state.diagnoses)
+                    if item.record.cycle == number
                 ],
                 admitted=[name for name, item in state.pool.items() if item.record.cycle == number],
                 closed=end,
@@ -167,12 +190,16 @@ def chapters(look: Look) -> list[Chapter]:
 
 def whose(look: Look) -> dict[str, Any]:
     """Whose choices these are, with the source of published ones."""
-    people, collected = look.config.participants, [item.record for item in look.state.collected.values()]
+    people, collected = (
+        look.config.participants,
+        [item.record for item in look.state.collected.values()],
+    )
     archive = ARCHIVES[people.archive] if people.archive and not look.simulated else None
     hidden = ""
     if look.simulated and look.concluded:
         changed = [
-            f"{slot} replaced by {' and '.join(names) or 'nothing'}" for slot, names in people.mechanisms.items()
+            f"{slot} replaced by {' and '.join(names) or 'nothing'}"
+            for slot, names in people.mechanisms.items()
         ]
         hidden = "; ".join([people.theory or hidden_theory(look.config).name, *changed])
     return {
@@ -197,7 +224,11 @@ def story(look: Look) -> dict[str, Any]:
     """The discovery from first rivals to verdict."""
     concluded, state = look.concluded, look.state
     strip = Markup("")
-    if concluded and concluded.advantage is not None and all(map(math.isfinite, concluded.interval or [math.nan])):
+    if (
+        concluded
+        and concluded.advantage is not None
+        and all(map(math.isfinite, concluded.interval or [math.nan]))
+    ):
         assert concluded.interval is not None
         names = ("a first rival is ahead", "the winner is ahead")
         draw = partial(chart.chart_interval, concluded.advantage, *concluded.interval)
@@ -245,7 +276,9 @@ def family(look: Look) -> dict[str, Any]:
     height = 58
 
     def spot(digest: Digest) -> tuple[float, float]:
-        return 14 + step * cycles.index(look.checked[digest].record.cycle), height * (places[digest] + 0.5)
+        return 14 + step * cycles.index(look.checked[digest].record.cycle), height * (
+            places[digest] + 0.5
+        )
 
     rows, edges = [], []
     for digest, item in look.checked.items():
@@ -271,7 +304,9 @@ def family(look: Look) -> dict[str, Any]:
                 "y": y,
                 "status": status_of(look, digest),
                 "line": digest in look.ancestry,
-                "how": f"refused: {record.reason}" if record.reason else record.change or origin(record.author),
+                "how": f"refused: {record.reason}"
+                if record.reason
+                else record.change or origin(record.author),
                 "parents": [parent for parent in dict.fromkeys(record.parents) if parent in places],
             }
         )
@@ -327,12 +362,17 @@ def difference(before: str, after: str, around: int = 3) -> list[Changed]:
     """Lines taken out, put in, and some around them."""
     old, new = clean(before).splitlines(), clean(after).splitlines()
     lines: list[Changed] = []
-    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(around):
+    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(
+        around
+    ):
         if lines or group[0][1] > 0:
             lines.append(Changed("@", None, None, ""))
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
-                lines += [Changed(" ", i + 1, j + 1, old[i]) for i, j in zip(range(i1, i2), range(j1, j2), strict=True)]
+                lines += [
+                    Changed(" ", i + 1, j + 1, old[i])
+                    for i, j in zip(range(i1, i2), range(j1, j2), strict=True)
+                ]
             else:
                 lines += [Changed("-", i + 1, None, old[i]) for i in range(i1, i2)]
                 lines += [Changed("+", None, j + 1, new[j]) for j in range(j1, j2)]
@@ -353,7 +393,9 @@ def theory(look: Look, digest: Digest) -> dict[str, Any] | None:
     failed = [entry for entry in look.state.failed if entry.record.theory == digest]
     if item is None and not failed:
         return None
-    known = item or next((entry for entry in look.records(TheoryChecked) if entry.record.theory == digest), None)
+    known = item or next(
+        (entry for entry in look.records(TheoryChecked) if entry.record.theory == digest), None
+    )
     if known is None:
         return None
     record, state = known.record, look.state
@@ -368,7 +410,9 @@ def theory(look: Look, digest: Digest) -> dict[str, Any] | None:
     parameters = []
     if digest in state.theories:
         for name, prior in look.theory(digest).priors.items():
-            low, median, high = (figures3(value) for value in prior.quantile(np.array([0.05, 0.5, 0.95])))
+            low, median, high = (
+                figures3(value) for value in prior.quantile(np.array([0.05, 0.5, 0.95]))
+            )
             parameters.append((name, prior, prior_words(prior), low, median, high))
     source = source_of(look, digest)
     return {
@@ -388,7 +432,11 @@ def theory(look: Look, digest: Digest) -> dict[str, Any] | None:
             for parent in dict.fromkeys(record.parents)
             if parent in look.checked and parent != digest
         ],
-        "children": [name for name, other in look.checked.items() if digest in other.record.parents and name != digest],
+        "children": [
+            name
+            for name, other in look.checked.items()
+            if digest in other.record.parents and name != digest
+        ],
         "scores": scores,
         "scatter": theory_scatter(scored, digest, [name for name, _, _ in scores]),
         "option": scattered_option(look) if state.collected else "",
@@ -397,7 +445,9 @@ def theory(look: Look, digest: Digest) -> dict[str, Any] | None:
             for key, entry in state.verdicts.items()
             if digest in (entry.record.candidate, entry.record.incumbent)
         ],
-        "decisions": [entry for entry in state.decided.values() if entry.record.candidate == digest],
+        "decisions": [
+            entry for entry in state.decided.values() if entry.record.candidate == digest
+        ],
         "diagnoses": [
             (place, entry.record)
             for place, entry in enumerate(state.diagnoses)
@@ -446,9 +496,15 @@ def _history(look: Look) -> Markup:
     points: dict[Digest, list[tuple[int, float, float]]] = {}
     for record in cycles:
         for line in record.leaderboard:
-            points.setdefault(line.theory, []).append((record.cycle, line.score, 2 * line.standard_error))
+            points.setdefault(line.theory, []).append(
+                (record.cycle, line.score, 2 * line.standard_error)
+            )
     leaders = list(dict.fromkeys([look.leader, *(record.leader for record in reversed(cycles))]))
-    shown = [name for name in (look.leader, look.best_seed, *look.state.seeds, *leaders) if name in points]
+    shown = [
+        name
+        for name in (look.leader, look.best_seed, *look.state.seeds, *leaders)
+        if name in points
+    ]
     shown = list(dict.fromkeys(shown))[:MOST_LINES]
     lines = [
         chart.Line(
@@ -467,12 +523,16 @@ def _history(look: Look) -> Markup:
         if (ceiling := mean_ceiling(look, names)) is not None:
             ceilings[record.cycle] = ceiling
     legend = Markup("").join(
-        Markup('<li class="s{}"><span class="swatch {}"></span><a href="{}"><b>{}</b> {}</a></li>').format(
+        Markup(
+            '<li class="s{}"><span class="swatch {}"></span><a href="{}"><b>{}</b> {}</a></li>'
+        ).format(
             place % 5 + 1, chart.SHAPES[place % 4], line.link, line.tag, shortened(line.name, 60)
         )
         for place, line in enumerate(line for line in lines if line.shown)
     )
-    return Markup('{}<ul class="legend">{}</ul>').format(chart.both(partial(chart.history, lines, ceilings)), legend)
+    return Markup('{}<ul class="legend">{}</ul>').format(
+        chart.both(partial(chart.history, lines, ceilings)), legend
+    )
 
 
 def leaderboard(look: Look, cycle: int | None) -> dict[str, Any]:
@@ -501,7 +561,11 @@ def experiment(look: Look, name: str) -> dict[str, Any] | None:
     item = look.state.designs.get(name)
     if item is None:
         return None
-    chosen, plan, collected = item.record, look.state.preregistrations.get(name), look.state.collected.get(name)
+    chosen, plan, collected = (
+        item.record,
+        look.state.preregistrations.get(name),
+        look.state.collected.get(name),
+    )
     facts: dict[str, Any] = {
         "item": item, "chosen": chosen, "plan": plan, "collected": collected, "pairs": [], "chart": "",
         "pictures": [], "lines": [], "people": None, "option": "", "n_shown": 0, "rivals": [], "power": "",
@@ -527,7 +591,9 @@ def experiment(look: Look, name: str) -> dict[str, Any] | None:
     facts["power"] = power_chart(look, facts["pairs"])
     facts["option"] = option
     if predicted:
-        facts["chart"], facts["n_shown"], facts["rivals"] = predictions_chart(look, chosen, shares, predicted, option)
+        facts["chart"], facts["n_shown"], facts["rivals"] = predictions_chart(
+            look, chosen, shares, predicted, option
+        )
     for place, row in enumerate(most_informative(design)):
         caption = trial_caption(look, row, design, shares, predicted)
         if place < MOST_PICTURES:
@@ -559,7 +625,11 @@ def power_chart(look: Look, pairs: Sequence[PairFound]) -> Markup:
 
 
 def predictions_chart(
-    look: Look, chosen: DesignChosen, shares: Shares | None, predicted: Mapping[Digest, Any], option: str
+    look: Look,
+    chosen: DesignChosen,
+    shares: Shares | None,
+    predicted: Mapping[Digest, Any],
+    option: str,
 ) -> tuple[Markup, int, list[Digest]]:
     """Chart, number of trials in it, and the rivals whose predictions it shows."""
     rivals = list(predicted)[:MOST_RIVALS]
@@ -638,14 +708,19 @@ def judges(look: Look) -> dict[str, Any]:
     probability = [item["verdict"].probability for item in settled]
     favoured = [bool(item["favoured"]) for item in settled]
     quality = calibration(probability, favoured) if settled else None
-    points = [(part.probability, part.share, *part.interval, part.n) for part in (quality.curve if quality else ())]
+    points = [
+        (part.probability, part.share, *part.interval, part.n)
+        for part in (quality.curve if quality else ())
+    ]
     return {
         "verdicts": list(reversed(verdicts)),
         "n_settled": len(settled),
         "quality": quality,
         "curve": chart.reliability(points, chart.NARROW) if points else "",
         "bias": lean(settled),
-        "decisions": sorted(state.decided.values(), key=lambda item: item.record.cycle, reverse=True),
+        "decisions": sorted(
+            state.decided.values(), key=lambda item: item.record.cycle, reverse=True
+        ),
         "epochs": state.epochs,
         "gates": list(reversed(state.gates)),
         "seats": state.seats,
@@ -675,7 +750,11 @@ class Lean:
     @property
     def told(self) -> bool:
         """Whether it is beyond two standard errors, of enough verdicts to say so."""
-        return self.n >= ENOUGH and math.isfinite(self.standard_error) and abs(self.excess) > 2 * self.standard_error
+        return (
+            self.n >= ENOUGH
+            and math.isfinite(self.standard_error)
+            and abs(self.excess) > 2 * self.standard_error
+        )
 
 
 def lean(settled: Sequence[Mapping[str, Any]]) -> list[Lean]:
@@ -689,8 +768,12 @@ def lean(settled: Sequence[Mapping[str, Any]]) -> list[Lean]:
     for name, pairs in given.items():
         table = np.array(pairs)
         excess = table[:, 0] - table[:, 1]
-        error = float(np.std(excess, ddof=1) / np.sqrt(len(excess))) if len(excess) > 1 else math.inf
-        found.append(Lean(name, len(pairs), float(table[:, 0].mean()), float(table[:, 1].mean()), error))
+        error = (
+            float(np.std(excess, ddof=1) / np.sqrt(len(excess))) if len(excess) > 1 else math.inf
+        )
+        found.append(
+            Lean(name, len(pairs), float(table[:, 0].mean()), float(table[:, 1].mean()), error)
+        )
     return found
 
 
@@ -739,7 +822,8 @@ def memory(look: Look) -> dict[str, Any]:
         "uses": list(reversed(library.all(PlanUsed))),
         "doubtful": library.doubtful(look.valid),
         "events": [
-            line_of(look, row) for row in look.outline.rows(look.outline.seqs(*MEMORY_STEPS)[: -MOST_STEPS - 1 : -1])
+            line_of(look, row)
+            for row in look.outline.rows(look.outline.seqs(*MEMORY_STEPS)[: -MOST_STEPS - 1 : -1])
         ],
         "taken": look.state.taken,
         "recalled": list(reversed(look.records(LessonsRecalled)))[:MOST_STEPS],
@@ -778,7 +862,11 @@ def place_of(position: str) -> str:
         value = json.loads(position)
     except ValueError:
         return ""
-    return ", ".join(f"{key} {item[:6] if is_digest(item) else item}" for key, item in value.items() if key != "engine")
+    return ", ".join(
+        f"{key} {item[:6] if is_digest(item) else item}"
+        for key, item in value.items()
+        if key != "engine"
+    )
 
 
 def line_of(look: Look, row: Row) -> EventLine:
@@ -794,13 +882,17 @@ def line_of(look: Look, row: Row) -> EventLine:
     )  # fmt: skip
 
 
-def trace(look: Look, wanted: Wanted, before: int | None, calls_before: int | None) -> dict[str, Any]:
+def trace(
+    look: Look, wanted: Wanted, before: int | None, calls_before: int | None
+) -> dict[str, Any]:
     """The timeline, newest first, of what is looked for; texts of language models are searched too."""
     rows = look.outline.search(wanted, before or look.seq + 1, PAGE + 1)
     calls: Searched | None = None
     if wanted.text and wanted.kind in ("", "language_model_called"):
         calls = search_calls(look, wanted.text, calls_before)
-    kinds = sorted(((kind, len(seqs)) for kind, seqs in look.outline.by_kind.items()), key=lambda item: item[0])
+    kinds = sorted(
+        ((kind, len(seqs)) for kind, seqs in look.outline.by_kind.items()), key=lambda item: item[0]
+    )
     return {
         "wanted": wanted,
         "lines": [line_of(look, row) for row in rows[:PAGE]],
@@ -824,7 +916,11 @@ def record(look: Look, seq: int) -> dict[str, Any] | None:
     except UNREADABLE:
         body, inputs = row.body, ()
     look.journal_entries.learn(inputs)
-    broken = look.watch.validity.explain(row.record_digest) if look.watch.validity and row.kind != INTENT else []
+    broken = (
+        look.watch.validity.explain(row.record_digest)
+        if look.watch.validity and row.kind != INTENT
+        else []
+    )
     cited = look.outline.citing(row.record_digest) if row.kind != INTENT else []
     return {
         "row": row,
@@ -847,12 +943,20 @@ def pages_of(look: Look, kind: str, body: Mapping[str, Any]) -> list[tuple[str, 
         return []
     found = []
     if kind == "diagnosis":
-        numbers = [n for n, item in enumerate(look.state.diagnoses) if item.record.model_dump(mode="json") == body]
-        found += [(address(look.watch.name, "diagnosis", number), "case file") for number in numbers[:1]]
+        numbers = [
+            n
+            for n, item in enumerate(look.state.diagnoses)
+            if item.record.model_dump(mode="json") == body
+        ]
+        found += [
+            (address(look.watch.name, "diagnosis", number), "case file") for number in numbers[:1]
+        ]
     for part in ("theory", "candidate", "loser", "leader", "winner"):
         digest = body.get(part)
         if isinstance(digest, str) and digest in look.checked:
-            found.append((address(look.watch.name, "theory", digest), f"{part}: {look.label(digest).short}"))
+            found.append(
+                (address(look.watch.name, "theory", digest), f"{part}: {look.label(digest).short}")
+            )
     name = body.get("experiment")
     if isinstance(name, str) and name in look.state.designs:
         found.append((address(look.watch.name, "experiment", name), f"experiment {name}"))
@@ -935,7 +1039,11 @@ def duration(value: float | None) -> str:
 
 def cost(look: Look) -> dict[str, Any]:
     """What was spent, at once where that is soon found."""
-    return {"total": None} | (cost_part(look) if look.n_events <= SOON else {}) | {"soon": look.n_events <= SOON}
+    return (
+        {"total": None}
+        | (cost_part(look) if look.n_events <= SOON else {})
+        | {"soon": look.n_events <= SOON}
+    )
 
 
 def cost_part(look: Look) -> dict[str, Any]:
@@ -981,7 +1089,10 @@ def _cost(look: Look) -> dict[str, Any]:
     rows = [(STEPS.get(name, name.replace("_", " ")), max(time or 0.0, 0.0), f"{duration(time)}, {n} ×")
             for name, n, time, _ in steps[:14]]  # fmt: skip
     people = Counter(
-        {str(status).replace("_", " "): n for status, n in look.outline.counted("answers_arrived", "status")}
+        {
+            str(status).replace("_", " "): n
+            for status, n in look.outline.counted("answers_arrived", "status")
+        }
     )
     admitted = len(look.state.pool) - len(look.state.seeds)
     return {
@@ -997,6 +1108,8 @@ def _cost(look: Look) -> dict[str, Any]:
         "n_responses": sum(item.record.n_responses for item in look.state.collected.values()),
         "n_admitted": max(admitted, 0),
         "design_cost": sum(
-            item.record.cost for name, item in look.state.designs.items() if name in look.state.collected
+            item.record.cost
+            for name, item in look.state.designs.items()
+            if name in look.state.collected
         ),
     }

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from flows.reading import clean
-from flows.view.watch import UNREADABLE, Look
+from lakatos.flows.report.reader import clean
+from lakatos.flows.view.watch import UNREADABLE, Look
 
 MOST_HITS: Final = 50
 SECONDS: Final = 1.0
@@ -42,7 +42,9 @@ class Searched:
     """Number of the call before which to look next; None when all were read."""
 
 
-def search_calls(look: Look, text: str, before: int | None, *, clock: Callable[[], float] = time.monotonic) -> Searched:
+def search_calls(
+    look: Look, text: str, before: int | None, *, clock: Callable[[], float] = time.monotonic
+) -> Searched:
     """Look through the prompts and answers of calls, newest first, for as long as a request may take.
 
     Args:
@@ -51,20 +53,31 @@ def search_calls(look: Look, text: str, before: int | None, *, clock: Callable[[
         before: Only calls below this number; None for all.
         clock: Seconds.
     """
-    seqs = [seq for seq in reversed(look.outline.seqs("language_model_called")) if before is None or seq < before]
+    seqs = [
+        seq
+        for seq in reversed(look.outline.seqs("language_model_called"))
+        if before is None or seq < before
+    ]
     hits: list[Hit] = []
     started, n_read = clock(), 0
     for start in range(0, len(seqs), 50):
         if n_read and (clock() - started > SECONDS or len(hits) >= MOST_HITS):
             break
-        for row_seq, item in zip(seqs[start : start + 50], look.watch.parsed(seqs[start : start + 50]), strict=False):
+        for row_seq, item in zip(
+            seqs[start : start + 50], look.watch.parsed(seqs[start : start + 50]), strict=False
+        ):
             n_read += 1
             for part, content in texts_of(look, item.record):
                 if (place := content.lower().find(text.lower())) >= 0:
                     hits.append(hit_of(row_seq, item.record, part, content, place, len(text)))
                     break
     left = seqs[n_read:]
-    return Searched(tuple(hits), n_read, look.outline.count("language_model_called"), left[0] + 1 if left else None)
+    return Searched(
+        tuple(hits),
+        n_read,
+        look.outline.count("language_model_called"),
+        left[0] + 1 if left else None,
+    )
 
 
 def texts_of(look: Look, record: Any) -> list[tuple[str, str]]:
@@ -74,7 +87,9 @@ def texts_of(look: Look, record: Any) -> list[tuple[str, str]]:
         try:
             value = look.trace.artifacts.get_json(digest)
             messages = value["messages"] if part == "prompt" else [value]
-            found.append((part, "\n".join(str(message.get("content") or "") for message in messages)))
+            found.append(
+                (part, "\n".join(str(message.get("content") or "") for message in messages))
+            )
         except UNREADABLE:
             continue
     return found

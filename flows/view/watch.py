@@ -12,26 +12,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from experiments.domains import DOMAINS
-from experiments.task import Trials
-from flows.collect import Waiting, waiting_in
-from flows.config import CampaignConfig
-from flows.errors import FlowError
-from flows.reading import Entry, Reading
-from flows.record import ACTS, RECORD_TYPES
-from flows.run import check_run, has_run, trials_in
-from flows.state import RunState, advance
-from flows.view.outline import Outline
-from memory.library import RECORDS as LESSONS
-from memory.library import Library
-from traces.digest import Digest
-from traces.errors import TraceError
-from traces.journal import INTENT, Event, event_of
-from traces.place import run_folders
-from traces.record import Record, Tombstone, kind_of
-from traces.step import JOURNAL_FILE, Recorded, Trace
-from traces.stores.store import Row
-from traces.validity import ERASES, Validity
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.task import Trials
+from lakatos.flows.errors import FlowError
+from lakatos.flows.report.reader import Entry, Reading
+from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.run.run import check_run, has_run, trials_in
+from lakatos.flows.run.state import RunState, advance
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.collect import Waiting, waiting_in
+from lakatos.flows.view.outline import Outline
+from lakatos.memory.library import RECORDS as LESSONS
+from lakatos.memory.library import Library
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import TraceError
+from lakatos.traces.journal import INTENT, Event, event_of
+from lakatos.traces.place import run_folders
+from lakatos.traces.record import Record, Tombstone, kind_of
+from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
+from lakatos.traces.stores.store import Row
+from lakatos.traces.validity import ERASES, Validity
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -51,7 +51,8 @@ BULKY: Final = frozenset(
 )
 """Kinds of which a run can hold tens of thousands; they are read where a page shows them, and not folded."""
 ERASING: Final = frozenset(
-    {kind_of(Tombstone)} | {kind for kind, record in RECORD_TYPES.items() if ERASES in record.model_fields}
+    {kind_of(Tombstone)}
+    | {kind for kind, record in RECORD_TYPES.items() if ERASES in record.model_fields}
 )
 FRESH_S: Final = 0.3
 """A journal that was looked at less than this ago is not looked at again."""
@@ -91,10 +92,14 @@ class Entries(Mapping[Digest, Entry]):
 class Look(Reading):
     """A run at one moment."""
 
-    def __init__(self, watch: Watch, state: RunState) -> None:  # the journal is not read from its beginning again
+    def __init__(
+        self, watch: Watch, state: RunState
+    ) -> None:  # the journal is not read from its beginning again
         self.watch, self.state = watch, state
         self.folder, self.trace = watch.folder, watch.trace
-        self.config = state.config or CampaignConfig.model_validate(watch.trace.journal.meta["study"])
+        self.config = state.config or CampaignConfig.model_validate(
+            watch.trace.journal.meta["study"]
+        )
         self.domain = DOMAINS[self.config.domain]
         self.outline = watch.outline
         self.seq, self.hash, last = watch.outline.last()
@@ -120,7 +125,9 @@ class Look(Reading):
     @cached_property
     def checked(self) -> dict[Digest, Recorded[Any]]:
         """Every theory that was checked, refused and failed ones too, in the order of the journal."""
-        self.journal_entries.learn(item.digest for item in (*self.state.refused, *self.state.theories.values()))
+        self.journal_entries.learn(
+            item.digest for item in (*self.state.refused, *self.state.theories.values())
+        )
         return super().checked
 
     @property
@@ -144,7 +151,7 @@ class Look(Reading):
 
     def with_scores(self, **values: object) -> Look:
         """With the scores of one experiment or theory; with all of them where nothing is named."""
-        from theories.record import TheoryScored
+        from lakatos.theories.record import TheoryScored
 
         found = self.of(TheoryScored, **values) if values else self.records(TheoryScored)
         scores = {(item.record.theory, item.record.experiment): item for item in found}
@@ -152,7 +159,7 @@ class Look(Reading):
 
     def with_people(self, experiment: str) -> Look:
         """With the answers of the people of one experiment."""
-        from experiments.record import AnswersArrived, PersonExcluded
+        from lakatos.experiments.record import AnswersArrived, PersonExcluded
 
         arrived = self.of(AnswersArrived, experiment=experiment)
         excluded = self.of(PersonExcluded, experiment=experiment)
@@ -162,7 +169,9 @@ class Look(Reading):
     def trials(self, experiment: str) -> Trials:
         """Answers of an experiment."""
         artifact = self.state.collected[experiment].record.trials
-        return self.watch.kept(("trials", artifact), lambda: trials_in(self.trace, self.state, experiment))
+        return self.watch.kept(
+            ("trials", artifact), lambda: trials_in(self.trace, self.state, experiment)
+        )
 
     def library(self) -> Library:
         """What was learned in this run."""
@@ -176,7 +185,9 @@ class Look(Reading):
             return None
         todo = [name for name in self.state.recruited if name not in self.state.collected]
         found = (self.with_people(name).state for name in todo)
-        return next((waiting for state in found if (waiting := waiting_in(state)) is not None), None)
+        return next(
+            (waiting for state in found if (waiting := waiting_in(state)) is not None), None
+        )
 
     @cached_property
     def progress(self) -> str:
@@ -291,9 +302,13 @@ class Watch:
         if not new:
             return False
         again = self._follow_validity([seq for seq, _ in new], {kind for _, kind in new} & ERASING)
-        fresh = self.parsed(seq for seq, kind in new if kind not in BULKY and kind in self.trace.types)
+        fresh = self.parsed(
+            seq for seq, kind in new if kind not in BULKY and kind in self.trace.types
+        )
         for kind in {kind for _, kind in new} - set(self.trace.types) - {INTENT}:
-            self._fault(f"records of the kind {kind!r} are not known to this version; the trace shows them as they are")
+            self._fault(
+                f"records of the kind {kind!r} are not known to this version; the trace shows them as they are"
+            )
         self._folded += fresh
         if again:
             self._state, fresh = RunState(), self._folded
@@ -302,7 +317,9 @@ class Watch:
                 try:
                     self._state = advance(self._state, item)
                 except UNREADABLE as error:
-                    self._fault(f"a record of kind {item.record.kind} has no place where it stands: {error!r}")
+                    self._fault(
+                        f"a record of kind {item.record.kind} has no place where it stands: {error!r}"
+                    )
         return True
 
     def _follow_validity(self, new: list[int], erasing: set[str]) -> bool:
@@ -310,7 +327,9 @@ class Watch:
         erases = False
         if erasing:
             rows = self.outline.rows(self.outline.seqs(*erasing, after=new[0] - 1))
-            erases = any(row.kind == kind_of(Tombstone) or f'"{ERASES}":["' in row.body for row in rows)
+            erases = any(
+                row.kind == kind_of(Tombstone) or f'"{ERASES}":["' in row.body for row in rows
+            )
         if self.validity is None:
             if not erases:
                 return False
@@ -333,9 +352,13 @@ class Watch:
                 yield event_of(Row._make(row))
 
     def _ordered(self) -> RunState:
-        """Experiments in the order in which people were asked, as `flows.run.read_state` has them."""
+        """Experiments in the order in which people were asked, as `lakatos.flows.run.run.read_state` has them."""
         state = self._state
-        order = [name for name in dict.fromkeys([*state.recruited, *state.collected]) if name in state.collected]
+        order = [
+            name
+            for name in dict.fromkeys([*state.recruited, *state.collected])
+            if name in state.collected
+        ]
         return replace(state, collected={name: state.collected[name] for name in order})
 
 

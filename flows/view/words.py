@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from flows.reading import Reading, clean, shortened
-from flows.record import RECORD_TYPES
-from traces.digest import is_digest
-from traces.journal import INTENT
-from traces.record import OWN_TYPES
+from lakatos.flows.report.reader import Reading, clean, shortened
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.traces.digest import is_digest
+from lakatos.traces.journal import INTENT
+from lakatos.traces.record import OWN_TYPES
 
 STEPS: Final[Mapping[str, str]] = {
     "start": "beginning",
@@ -64,17 +64,32 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """What kinds of records are about, for their colour."""
 GROUP_OF: Final = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
-TELLING: Final = ("text", "statement", "consequence", "reason", "name", "subject", "mistake", "outcome", "tool", "task")
+TELLING: Final = (
+    "text",
+    "statement",
+    "consequence",
+    "reason",
+    "name",
+    "subject",
+    "mistake",
+    "outcome",
+    "tool",
+    "task",
+)
 """Fields that say most about a record of a kind that has no line of its own."""
 
 
 def group_of(kind: str) -> str:
     """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
-    from flows.memory_record import MEMORY_RECORDS
-    from memory.library import RECORDS
+    from lakatos.flows.run.memory_records import MEMORY_RECORDS
+    from lakatos.memory.library import RECORDS
 
     return GROUP_OF.get(kind) or (
-        "memory" if kind in RECORDS or kind in MEMORY_RECORDS else "step" if kind == INTENT else "other"
+        "memory"
+        if kind in RECORDS or kind in MEMORY_RECORDS
+        else "step"
+        if kind == INTENT
+        else "other"
     )
 
 
@@ -88,7 +103,11 @@ def meaning(kind: str) -> str:
     if kind == INTENT:
         return "A step was begun, or a note of it while it ran; its result is a record of its own."
     record = RECORD_TYPES.get(kind) or OWN_TYPES.get(kind)
-    return (record.__doc__ or "").strip().split("\n")[0] if record else "A kind that this version does not know."
+    return (
+        (record.__doc__ or "").strip().split("\n")[0]
+        if record
+        else "A kind that this version does not know."
+    )
 
 
 def summary(run: Reading, kind: str, body: Mapping[str, Any], name: str = "") -> str:
@@ -146,7 +165,9 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
         case "gate_decided":
             return f"{body['slot']}: {body['verdict']}; {body['reason']}"
         case "epoch_committed":
-            return f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'nobody'} displaced"
+            return (
+                f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'nobody'} displaced"
+            )
         case "cycle_closed":
             return f"cycle {body['cycle']} closed; {tag('leader')} leads{'. ' + body['stop'] if body['stop'] else ''}"
         case "concluded":
@@ -159,7 +180,9 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
         case "inquiry_made":
             return f"{body['name']} by {body['tool'] or 'its plan'}, {len(body['calls'])} calls. {body['reason']}"
         case "tool_called":
-            return f"{body['tool']} {body['outcome']}{': ' + body['reason'] if body['reason'] else ''}"
+            return (
+                f"{body['tool']} {body['outcome']}{': ' + body['reason'] if body['reason'] else ''}"
+            )
         case "tombstone":
             return f"a record was erased: {body['reason']}"
     found = [str(body[field]) for field in TELLING if body.get(field)]
@@ -168,7 +191,9 @@ def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str
 
 def address(run: str, *parts: object) -> str:
     """Address of a page of a run."""
-    return "/".join(["", "run", quote(run, safe="~"), *(quote(str(part), safe="") for part in parts)])
+    return "/".join(
+        ["", "run", quote(run, safe="~"), *(quote(str(part), safe="") for part in parts)]
+    )
 
 
 def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
@@ -177,10 +202,16 @@ def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
         if not value:
             return Markup('<span class="muted">empty</span>')
         lines = [
-            Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(label_of(str(key), run), tree_of(item, run, depth + 1))
+            Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(
+                label_of(str(key), run), tree_of(item, run, depth + 1)
+            )
             for key, item in list(value.items())[:200]
         ]
-        more = Markup("<div><dt>…</dt><dd>{} more</dd></div>").format(len(value) - 200) if len(value) > 200 else ""
+        more = (
+            Markup("<div><dt>…</dt><dd>{} more</dd></div>").format(len(value) - 200)
+            if len(value) > 200
+            else ""
+        )
         return Markup('<dl class="json">{}{}</dl>').format(Markup("").join(lines), more)
     if isinstance(value, list | tuple):
         if not value:
@@ -189,8 +220,14 @@ def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
             text = ", ".join(scalar(item) for item in value[:400])
             more = f" … {len(value) - 400:,} more" if len(value) > 400 else ""
             return Markup('<span class="numbers">{}{}</span>').format(text, more)
-        lines = [Markup("<li>{}</li>").format(tree_of(item, run, depth + 1)) for item in value[:200]]
-        more = Markup("<li>{} more</li>").format(f"{len(value) - 200:,}") if len(value) > 200 else Markup("")
+        lines = [
+            Markup("<li>{}</li>").format(tree_of(item, run, depth + 1)) for item in value[:200]
+        ]
+        more = (
+            Markup("<li>{} more</li>").format(f"{len(value) - 200:,}")
+            if len(value) > 200
+            else Markup("")
+        )
         return Markup('<ol class="json">{}{}</ol>').format(Markup("").join(lines), more)
     if isinstance(value, str):
         return label_of(value, run) if is_digest(value) else long_text(value)
@@ -200,7 +237,9 @@ def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
 def label_of(text: str, run: str) -> Markup:
     """A digest as a link, anything else as it is."""
     if is_digest(text):
-        return Markup('<a href="{}"><code>{}</code></a>').format(address(run, "ref", text), text[:12])
+        return Markup('<a href="{}"><code>{}</code></a>').format(
+            address(run, "ref", text), text[:12]
+        )
     return escape(clean(text))
 
 
@@ -209,7 +248,11 @@ def long_text(text: str) -> Markup:
     text = clean(text)
     if "\n" in text or len(text) > 400:
         return Markup('<pre class="text" tabindex="0">{}</pre>').format(text)
-    return Markup("<span>{}</span>").format(text) if text else Markup('<span class="muted">empty</span>')
+    return (
+        Markup("<span>{}</span>").format(text)
+        if text
+        else Markup('<span class="muted">empty</span>')
+    )
 
 
 def scalar(value: Any) -> str:

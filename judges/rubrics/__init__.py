@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from judges.judge import Judge
-from judges.rubrics.parsimony import ParsimonyJudge
+from lakatos.judges.judge import Judge
+from lakatos.judges.rubrics.parsimony import ParsimonyJudge
 
 RUBRICS: dict[str, Callable[[], Judge]] = {"parsimony": ParsimonyJudge}

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from judges.errors import VerdictError
-from judges.judge import Submission
-from judges.program import Factor, Labelled, Program, Term, fit
-from judges.rubric import Dimension, Reading, Rubric, RubricJudge
-from traces.digest import Digest, Fingerprint, digest_of
-from traces.record import Record
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.judge import Submission
+from lakatos.judges.program import Factor, Labelled, Program, Term, fit
+from lakatos.judges.rubric import Dimension, Reading, Rubric, RubricJudge
+from lakatos.traces.digest import Digest, Fingerprint, digest_of
+from lakatos.traces.record import Record
 
 PROMPT, REWRITING = "language_model", "rewrite_rubric"
 """Names of the prompts, in the folder of this file."""
@@ -42,9 +42,15 @@ RUBRIC = Rubric(
     dimensions=tuple(
         Dimension(name, question, _LEVELS, WEIGHT)
         for name, question in (
-            ("advantage", "Which one's lead on the answers so far is beyond its error and its additional parameters?"),
+            (
+                "advantage",
+                "Which one's lead on the answers so far is beyond its error and its additional parameters?",
+            ),
             ("generality", "Which one would still hold on trials unlike those asked so far?"),
-            ("process", "Which one describes something that people can do in the time and with the effort they have?"),
+            (
+                "process",
+                "Which one describes something that people can do in the time and with the effort they have?",
+            ),
             ("coverage", "Which one accounts for what the diagnosis found to be wrong?"),
         )
     )
@@ -128,7 +134,10 @@ def exhibits(submission: Submission) -> list[tuple[str, dict[str, Any]]]:
     }
     if "error_difference" in submission.features:
         numbers["squared_error_of_A_minus_that_of_B"] = submission.features["error_difference"]
-    shown = {name: value if isinstance(value, int) else float(f"{value:.3g}") for name, value in numbers.items()}
+    shown = {
+        name: value if isinstance(value, int) else float(f"{value:.3g}")
+        for name, value in numbers.items()
+    }
     claims = [
         (letter, {"claim": submission.texts.get(f"{place}_claim", "")})
         for letter, place in zip("AB", ("incumbent", "candidate"), strict=True)
@@ -168,7 +177,9 @@ def rewritten(answer: NewRubric) -> Rubric | None:
                 item.name,
                 item.question,
                 {
-                    level: f"{words} ({item.clearly if abs(level) == 2 else item.rather})" if level else words
+                    level: f"{words} ({item.clearly if abs(level) == 2 else item.rather})"
+                    if level
+                    else words
                     for level, words in _LEVELS.items()
                 },
                 WEIGHT,
@@ -189,7 +200,9 @@ def weighed(rubric: Rubric, levels: Sequence[Mapping[str, int]], labels: Sequenc
         labels: Whether the data favoured each candidate.
     """
     names = [item.name for item in rubric.dimensions]
-    table = np.array([[float(row[name]) for name in names] for row in levels]).reshape(len(labels), len(names))
+    table = np.array([[float(row[name]) for name in names] for row in levels]).reshape(
+        len(labels), len(names)
+    )
     outcomes = np.asarray(labels, dtype=np.float64)
     both = Labelled(
         tuple(names), np.concatenate([table, -table]), np.concatenate([outcomes, 1 - outcomes]),
@@ -197,7 +210,10 @@ def weighed(rubric: Rubric, levels: Sequence[Mapping[str, int]], labels: Sequenc
     )  # fmt: skip
     fitted = fit(Program(tuple(Term((Factor(name),)) for name in names)), both)
     weight = {term.factors[0].feature: term.weight for term in fitted.terms}
-    return replace(rubric, dimensions=tuple(replace(item, weight=weight[item.name]) for item in rubric.dimensions))
+    return replace(
+        rubric,
+        dimensions=tuple(replace(item, weight=weight[item.name]) for item in rubric.dimensions),
+    )
 
 
 def combined(
@@ -214,16 +230,23 @@ def combined(
     for dimension in rubric.dimensions:
         name = dimension.name
         found = [(getattr(reading, name), swapped) for reading, swapped in readings]
-        signed = [((-1 if swapped else 1) * item.level, swapped, item.evidence) for item, swapped in found]
+        signed = [
+            ((-1 if swapped else 1) * item.level, swapped, item.evidence) for item, swapped in found
+        ]
         sides = [
-            int(np.sign(sum(np.sign(level) for level, order, _ in signed if order is own))) for own in (False, True)
+            int(np.sign(sum(np.sign(level) for level, order, _ in signed if order is own)))
+            for own in (False, True)
         ]
         side = sides[0] if sides[0] == sides[1] else 0
         agreeing = [(level, words) for level, _, words in signed if np.sign(level) == side]
-        levels[name] = int(np.trunc(np.median([level for level, _ in agreeing]))) if agreeing and side else 0
+        levels[name] = (
+            int(np.trunc(np.median([level for level, _ in agreeing]))) if agreeing and side else 0
+        )
         if side == 0 and any(level for level, _, _ in signed):
             contradicted.append(name)
-        evidence[name] = next((words for _, words in agreeing), "the readings contradict each other")
+        evidence[name] = next(
+            (words for _, words in agreeing), "the readings contradict each other"
+        )
     return levels, evidence, tuple(contradicted)
 
 
@@ -256,13 +279,19 @@ class RecordedReader:
         if found is not None:
             return Reading(found.levels, found.evidence)
         if self.must:
-            raise VerdictError(f"no reading of {submission.candidate[:8]} by this rubric could be had.")
+            raise VerdictError(
+                f"no reading of {submission.candidate[:8]} by this rubric could be had."
+            )
         silent: Mapping[str, str] = {item.name: "there is no reading" for item in rubric.dimensions}
         return Reading({item.name: 0 for item in rubric.dimensions}, silent)
 
 
 def make_judge(
-    version: Digest, find: Callable[[Submission], Found | None], rubric: Rubric = RUBRIC, *, must: bool = False
+    version: Digest,
+    find: Callable[[Submission], Found | None],
+    rubric: Rubric = RUBRIC,
+    *,
+    must: bool = False,
 ) -> RubricJudge:
     """The member of the panel."""
     return RubricJudge(rubric, RecordedReader(version, find, must), NAME)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from judges.judge import Submission
-from traces.digest import Digest, digest_of
+from lakatos.judges.judge import Submission
+from lakatos.traces.digest import Digest, digest_of
 
 WEAKEST, STRONGEST = 0.02, 0.98
 """A rule is never surer than this, so that one surprise does not ruin its log score."""
@@ -56,7 +56,9 @@ class ParsimonyJudge:
             return 0.5
         n_choices = max(submission.n_choices, 1)
         variance = (n_choices * submission.standard_error) ** 2
-        correction = np.sign(submission.extra_parameters) * min(abs(submission.extra_parameters), variance)
+        correction = np.sign(submission.extra_parameters) * min(
+            abs(submission.extra_parameters), variance
+        )
         corrected = submission.advantage - correction / n_choices
         standard_error = submission.standard_error * np.sqrt(1 + 1 / self.next_share)
         probability = float(norm.cdf(corrected / max(standard_error, 1e-9)))

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from judges.answer import swap
-from judges.errors import VerdictError
-from judges.judge import Submission
-from traces.digest import Digest, digest_of
+from lakatos.judges.answer import swap
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.judge import Submission
+from lakatos.traces.digest import Digest, digest_of
 
 PREDICTIONS = "extra_predictions"
 """Feature: statements of the candidate's claim that are tried on its code, beyond the incumbent's."""
@@ -56,7 +56,9 @@ def discrimination(submission: Submission) -> float:
 RULES: Mapping[str, Rule] = {
     "claim": Rule("does the code do what the claim says", claim, (-0.5, 0.5)),
     "duplicate": Rule("is it a duplicate in behaviour", duplicate, (-0.05, -0.005, 0.005, 0.05)),
-    "discrimination": Rule("can an experiment tell it from the incumbent", discrimination, (-6.0, -2.0, 2.0, 6.0)),
+    "discrimination": Rule(
+        "can an experiment tell it from the incumbent", discrimination, (-6.0, -2.0, 2.0, 6.0)
+    ),
 }
 
 
@@ -73,7 +75,14 @@ class RuleJudge:
         """Version: the rule's code, its bounds and the table."""
         rule = RULES[self.name]
         code = [inspect.getsource(part) for part in (claim, duplicate, discrimination, level)]
-        return digest_of({"rule": self.name, "code": code, "bounds": list(rule.bounds), "table": list(self.table)})
+        return digest_of(
+            {
+                "rule": self.name,
+                "code": code,
+                "bounds": list(rule.bounds),
+                "table": list(self.table),
+            }
+        )
 
     def judge(self, submission: Submission) -> float:
         """Probability that people's next data favour the candidate."""
@@ -91,8 +100,14 @@ class RuleJudge:
             VerdictError: There is no such rule, or the table does not fit its levels.
         """
         name, table = str(value["rule"]), tuple(map(float, value["table"]))
-        if name not in RULES or len(table) != len(RULES[name].bounds) + 1 or not all(0 < p < 1 for p in table):
-            raise VerdictError(f"the rule judge {value!r} is none of {', '.join(RULES)} with a probability per level.")
+        if (
+            name not in RULES
+            or len(table) != len(RULES[name].bounds) + 1
+            or not all(0 < p < 1 for p in table)
+        ):
+            raise VerdictError(
+                f"the rule judge {value!r} is none of {', '.join(RULES)} with a probability per level."
+            )
         return cls(name, table)
 
 
@@ -104,7 +119,9 @@ def level(rule: Rule, submission: Submission) -> int:
     """
     value = rule.measure(submission)
     if not np.isfinite(value):
-        raise VerdictError(f"the check {rule.meaning!r} on {submission.candidate[:8]} found {value}, no finite number.")
+        raise VerdictError(
+            f"the check {rule.meaning!r} on {submission.candidate[:8]} found {value}, no finite number."
+        )
     return bisect_right(rule.bounds, value)
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from language_models.client import LanguageModel
-from language_models.clients.openai import OpenAIModel
-from language_models.clients.player import PlayerModel
-from language_models.clients.scripted import ScriptedModel
-from language_models.settings import ModelSettings
+from lakatos.language_models.client import LanguageModel
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.clients.player import PlayerModel
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.settings import ModelSettings
 
 CLIENTS: dict[str, Callable[[ModelSettings], LanguageModel]] = {
     "openai": OpenAIModel,

@@ -21,8 +21,16 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from language_models.client import Completion, Message, Request, TokenLogProbability, ToolCall, ToolOffer, Usage
-from language_models.errors import (
+from lakatos.language_models.client import (
+    Completion,
+    Message,
+    Request,
+    TokenLogProbability,
+    ToolCall,
+    ToolOffer,
+    Usage,
+)
+from lakatos.language_models.errors import (
     ContextTooLongError,
     KeyRefusedError,
     LanguageModelError,
@@ -35,7 +43,7 @@ from language_models.errors import (
     SlowServerError,
     UnreachableError,
 )
-from language_models.settings import LOCAL, ModelSettings
+from lakatos.language_models.settings import LOCAL, ModelSettings
 
 if TYPE_CHECKING:
     import openai
@@ -92,7 +100,9 @@ class OpenAIModel:
         async with self.sending():
             response = await self.connection().models.with_raw_response.list()
             listed = json_object(response.text).get("data")
-        return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        return (
+            [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        )
 
     async def close(self) -> None:
         """Close the connections of this event loop."""
@@ -121,7 +131,9 @@ class OpenAIModel:
         if (client := self._clients.get(loop)) is None:
             address = urlsplit(self.settings.base_url)
             local = address.hostname in LOCAL
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=self.settings.most_in_flight)
+            limits = httpx2.Limits(
+                max_connections=None, max_keepalive_connections=self.settings.most_in_flight
+            )
             # This machine's own servers want no proxy, and without TLS no certificates, which take long to load.
             http = openai.DefaultAsyncHttpxClient(
                 trust_env=not local, verify=not (local and address.scheme == "http"), limits=limits
@@ -129,7 +141,9 @@ class OpenAIModel:
             client = openai.AsyncOpenAI(
                 api_key=self._key(),
                 base_url=self.settings.base_url,
-                timeout=httpx2.Timeout(self.settings.timeout_s, connect=self.settings.connect_timeout_s),
+                timeout=httpx2.Timeout(
+                    self.settings.timeout_s, connect=self.settings.connect_timeout_s
+                ),
                 max_retries=0,
                 http_client=http,
             )
@@ -181,7 +195,11 @@ class OpenAIModel:
         said, status = self._clean(error.message), error.status_code
         words = f"{said} {error.code or ''}".lower()
         if status in (401, 403):
-            named = f"in {self.settings.key_variable}" if self.settings.key_variable else "(none is configured)"
+            named = (
+                f"in {self.settings.key_variable}"
+                if self.settings.key_variable
+                else "(none is configured)"
+            )
             return KeyRefusedError(f"model {place} refused the key {named} ({status}): {said}")
         if status == 404:
             return ModelAbsentError(
@@ -190,15 +208,22 @@ class OpenAIModel:
             )
         if status == 429:
             if "insufficient_quota" in words:
-                return QuotaExhaustedError(f"the account of model {place} has no money left: {said}")
+                return QuotaExhaustedError(
+                    f"the account of model {place} has no money left: {said}"
+                )
             return RateLimitedError(
-                f"model {place} was asked too often (429): {said}", retry_after_s=retry_after_s(error.response.headers)
+                f"model {place} was asked too often (429): {said}",
+                retry_after_s=retry_after_s(error.response.headers),
             )
         if status in (408, 409) or status >= 500:
             return ServerFailedError(
-                f"model {place} failed ({status}): {said}", retry_after_s=retry_after_s(error.response.headers)
+                f"model {place} failed ({status}): {said}",
+                retry_after_s=retry_after_s(error.response.headers),
             )
-        if any(sign in words for sign in ("context length", "context_length", "max_model_len", "too many tokens")):
+        if any(
+            sign in words
+            for sign in ("context length", "context_length", "max_model_len", "too many tokens")
+        ):
             return ContextTooLongError(
                 f"model {place}: prompt and answer do not fit its context ({status}): {said} "
                 "Shorten the prompt or ask for fewer tokens."
@@ -247,7 +272,11 @@ def _message(message: Message) -> dict[str, Any]:
     said: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         said["tool_calls"] = [
-            {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
             for call in message.tool_calls
         ]
     if message.call_id is not None:
@@ -257,7 +286,12 @@ def _message(message: Message) -> dict[str, Any]:
 
 def _tool(offer: ToolOffer) -> dict[str, Any]:
     # Without `strict` vLLM leaves the arguments unconstrained, even where the call itself is forced.
-    described = {"name": offer.name, "description": offer.description, "parameters": offer.parameters, "strict": True}
+    described = {
+        "name": offer.name,
+        "description": offer.description,
+        "parameters": offer.parameters,
+        "strict": True,
+    }
     return {"type": "function", "function": described}
 
 
@@ -338,7 +372,11 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Compl
     return Completion(
         content=choice.message.content or "",
         tool_calls=tuple(
-            ToolCall(call_id=call.id or f"call-{place}", name=call.function.name, arguments=call.function.arguments)
+            ToolCall(
+                call_id=call.id or f"call-{place}",
+                name=call.function.name,
+                arguments=call.function.arguments,
+            )
             for place, call in enumerate(choice.message.tool_calls or ())
         ),
         finish_reason=choice.finish_reason or "",
@@ -356,7 +394,9 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Compl
             TokenLogProbability(
                 token=token.token,
                 log_probability=finite(token.logprob),
-                alternatives=tuple((other.token, finite(other.logprob)) for other in token.top_logprobs or ()),
+                alternatives=tuple(
+                    (other.token, finite(other.logprob)) for other in token.top_logprobs or ()
+                ),
             )
             for token in (choice.logprobs.content or () if choice.logprobs else ())
         ),
@@ -391,7 +431,9 @@ def joined(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 message["refusal"] = message.get("refusal", "") + delta["refusal"]
             for part in delta.get("tool_calls") or ():
                 function = part.get("function") or {}
-                call = calls.setdefault(part.get("index", 0), {"id": None, "function": {"name": "", "arguments": ""}})
+                call = calls.setdefault(
+                    part.get("index", 0), {"id": None, "function": {"name": "", "arguments": ""}}
+                )
                 call["id"] = part.get("id") or call["id"]
                 call["function"]["name"] += function.get("name") or ""
                 call["function"]["arguments"] += function.get("arguments") or ""
@@ -401,7 +443,11 @@ def joined(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         raise ValueError(f"the stream broke off after {len(chunks)} pieces")
     if calls:
         message["tool_calls"] = [calls[place] for place in sorted(calls)]
-    choice = {"message": message, "finish_reason": finish_reason, "logprobs": {"content": tokens} if tokens else None}
+    choice = {
+        "message": message,
+        "finish_reason": finish_reason,
+        "logprobs": {"content": tokens} if tokens else None,
+    }
     return {"model": model, "system_fingerprint": fingerprint, "choices": [choice], "usage": usage}
 
 

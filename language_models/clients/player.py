@@ -15,10 +15,10 @@ from typing import Final, Self
 
 from pydantic import ValidationError
 
-from language_models.client import Completion, LanguageModel, Request
-from language_models.errors import ExchangeFileError, UnknownExchangeError
-from language_models.settings import ModelSettings
-from traces.digest import Digest, canonical_json, digest_of
+from lakatos.language_models.client import Completion, LanguageModel, Request
+from lakatos.language_models.errors import ExchangeFileError, UnknownExchangeError
+from lakatos.language_models.settings import ModelSettings
+from lakatos.traces.digest import Digest, canonical_json, digest_of
 
 _MOST_LINES: Final = 40
 
@@ -73,7 +73,9 @@ class PlayerModel:
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise ExchangeFileError(f"recorded exchanges cannot be read from {self._path}: {error}.") from error
+            raise ExchangeFileError(
+                f"recorded exchanges cannot be read from {self._path}: {error}."
+            ) from error
         for number, line in enumerate(lines, 1):
             try:
                 exchange = json.loads(line)
@@ -124,10 +126,14 @@ class PlayerModel:
             return difflib.SequenceMatcher(None, asked, _lines(item), autojunk=False).quick_ratio()
 
         nearest = max(self._requests.values(), key=likeness)
-        diff = list(difflib.unified_diff(_lines(nearest), asked, "recorded", "asked", lineterm="", n=0))
+        diff = list(
+            difflib.unified_diff(_lines(nearest), asked, "recorded", "asked", lineterm="", n=0)
+        )
         more = f"\n... and {len(diff) - _MOST_LINES} more lines" if len(diff) > _MOST_LINES else ""
         return "The nearest differs in:\n" + "\n".join(diff[:_MOST_LINES]) + more
 
 
 def _lines(request: Request) -> list[str]:
-    return json.dumps(request.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False).splitlines()
+    return json.dumps(
+        request.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False
+    ).splitlines()

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from language_models.client import Completion, Request, TokenLogProbability, Usage
-from language_models.clients.openai import OpenAIModel, finite, json_object
-from language_models.errors import RequestRefusedError
+from lakatos.language_models.client import Completion, Request, TokenLogProbability, Usage
+from lakatos.language_models.clients.openai import OpenAIModel, finite, json_object
+from lakatos.language_models.errors import RequestRefusedError
 
 
 class _Echo(BaseModel):
@@ -58,7 +58,9 @@ class ScoringModel(OpenAIModel):
         before = "".join(message.content for message in request.messages[:-1])
         action = request.messages[-1].content
         if not before or not action:
-            raise RequestRefusedError("give an action and a text before it; the first token of all has no probability.")
+            raise RequestRefusedError(
+                "give an action and a text before it; the first token of all has no probability."
+            )
         body: dict[str, Any] = {
             "model": self.settings.model,
             "prompt": before + action,
@@ -85,7 +87,9 @@ class ScoringModel(OpenAIModel):
             finish_reason="stop",
             model_name=read.model,
             server=read.system_fingerprint or "",
-            usage=Usage(n_prompt_tokens=read.usage.prompt_tokens if read.usage else 0, n_completion_tokens=1),
+            usage=Usage(
+                n_prompt_tokens=read.usage.prompt_tokens if read.usage else 0, n_completion_tokens=1
+            ),
             log_probabilities=tuple(
                 TokenLogProbability(token=token, log_probability=finite(log))
                 for token, log in scored

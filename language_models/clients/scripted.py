@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from language_models.client import Completion, Request, Usage
-from language_models.errors import ScriptExhaustedError
-from language_models.settings import ModelSettings
-from traces.digest import digest_of
+from lakatos.language_models.client import Completion, Request, Usage
+from lakatos.language_models.errors import ScriptExhaustedError
+from lakatos.language_models.settings import ModelSettings
+from lakatos.traces.digest import digest_of
 
 
 class ScriptedModel:

@@ -18,9 +18,9 @@ import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
-from language_models.client import Part
-from language_models.rehearsal.fault import FAULTS, INJECTION, Fault, Misbehaviour
-from language_models.rehearsal.nonsense import (
+from lakatos.language_models.client import Part
+from lakatos.language_models.rehearsal.fault import FAULTS, INJECTION, Fault, Misbehaviour
+from lakatos.language_models.rehearsal.nonsense import (
     UnsupportedSchemaError,
     as_text,
     check_supported,
@@ -30,9 +30,11 @@ from language_models.rehearsal.nonsense import (
     tokens_of,
     wrong_instance,
 )
-from traces.digest import digest_of
+from lakatos.traces.digest import digest_of
 
-Answer = Callable[[Mapping[str, Any], np.random.Generator], str | Sequence[tuple[str, Mapping[str, Any]]] | None]
+Answer = Callable[
+    [Mapping[str, Any], np.random.Generator], str | Sequence[tuple[str, Mapping[str, Any]]] | None
+]
 """Given the body of a request, what to write: a text, or calls of tools by name and arguments; None for chance."""
 
 _BLOCK: Final = 16
@@ -143,13 +145,20 @@ def create_app(settings: RehearsalSettings | None = None, answer: Answer | None 
             return refused
         body = json.loads(await request.body())
         if body.get("model") != settings.model:
-            return _error(404, "NotFoundError", f"The model `{body.get('model')}` does not exist.", param="model")
+            return _error(
+                404,
+                "NotFoundError",
+                f"The model `{body.get('model')}` does not exist.",
+                param="model",
+            )
         return JSONResponse(_echoed(body, settings, fingerprint))
 
     return app
 
 
-def _echoed(body: Mapping[str, Any], settings: RehearsalSettings, fingerprint: str) -> dict[str, Any]:
+def _echoed(
+    body: Mapping[str, Any], settings: RehearsalSettings, fingerprint: str
+) -> dict[str, Any]:
     """Log probabilities of a text; those of a token depend on what is before it and on the model, as they should."""
     tokens = tokens_of(str(body["prompt"]))
     logs: list[float | None] = [None]
@@ -158,8 +167,16 @@ def _echoed(body: Mapping[str, Any], settings: RehearsalSettings, fingerprint: s
         logs.append(-float(np.random.default_rng(int(before, 16)).exponential(2.0)))
     offsets = np.cumsum([0, *map(len, tokens)])[:-1].tolist()
     usage = {"prompt_tokens": len(tokens), "completion_tokens": 1, "total_tokens": len(tokens) + 1}
-    scored = {"tokens": [*tokens, "."], "token_logprobs": [*logs, -1.0], "text_offset": [*offsets, len(body["prompt"])]}
-    top = [None, *({token: log} for token, log in zip(tokens[1:], logs[1:], strict=True)), {".": -1.0}]
+    scored = {
+        "tokens": [*tokens, "."],
+        "token_logprobs": [*logs, -1.0],
+        "text_offset": [*offsets, len(body["prompt"])],
+    }
+    top = [
+        None,
+        *({token: log} for token, log in zip(tokens[1:], logs[1:], strict=True)),
+        {".": -1.0},
+    ]
     choice = {
         "index": 0,
         "text": f"{body['prompt']}.",
@@ -179,14 +196,24 @@ def _echoed(body: Mapping[str, Any], settings: RehearsalSettings, fingerprint: s
 
 
 async def _chat(
-    body: dict[str, Any], settings: RehearsalSettings, state: _State, answer: Answer | None, fingerprint: str
+    body: dict[str, Any],
+    settings: RehearsalSettings,
+    state: _State,
+    answer: Answer | None,
+    fingerprint: str,
 ) -> Response:
     if body.get("model") != settings.model:
-        return _error(404, "NotFoundError", f"The model `{body.get('model')}` does not exist.", param="model")
+        return _error(
+            404, "NotFoundError", f"The model `{body.get('model')}` does not exist.", param="model"
+        )
     asked_fault = body.pop("rehearsal", None)
-    digest = digest_of({name: value for name, value in body.items() if name not in ("stream", "stream_options")})
+    digest = digest_of(
+        {name: value for name, value in body.items() if name not in ("stream", "stream_options")}
+    )
     fault: Fault | None = (
-        asked_fault if asked_fault in FAULTS else settings.misbehaviour.drawn(digest_of([digest]), state.seen[digest])
+        asked_fault
+        if asked_fault in FAULTS
+        else settings.misbehaviour.drawn(digest_of([digest]), state.seen[digest])
     )
     state.seen[digest] += 1
     misbehaviour = settings.misbehaviour
@@ -198,11 +225,15 @@ async def _chat(
             said.headers["retry-after"] = str(misbehaviour.retry_after_s)
             return said
         case "server_error":
-            return _error(500, "InternalServerError", "EngineCore encountered an issue. See stack trace.")
+            return _error(
+                500, "InternalServerError", "EngineCore encountered an issue. See stack trace."
+            )
         case "unavailable":
             return _error(503, "ServiceUnavailableError", "The server is loading.")
         case "not_json":
-            return PlainTextResponse("<html><body>502 Bad Gateway</body></html>", media_type="text/html")
+            return PlainTextResponse(
+                "<html><body>502 Bad Gateway</body></html>", media_type="text/html"
+            )
         case "no_choices":
             return JSONResponse({"id": "chatcmpl-0", "object": "chat.completion", "choices": []})
     if (most := body.get("max_tokens") or body.get("max_completion_tokens")) is None:
@@ -215,7 +246,9 @@ async def _chat(
             f"This model's maximum context length is {settings.context_tokens} tokens. However, your prompt contains "
             f"{len(prompt)} input tokens. Please reduce the length of the input prompt.",
         )
-    most = min(most, settings.context_tokens - len(prompt))  # more than there is room for is not refused
+    most = min(
+        most, settings.context_tokens - len(prompt)
+    )  # more than there is room for is not refused
     if (body.get("top_logprobs") or 0) > _MOST_ALTERNATIVES:
         return _error(
             400,
@@ -232,7 +265,9 @@ async def _chat(
         written = _written(body, schema, rng, fault, answer)
     except UnsupportedSchemaError as error:
         return _error(
-            400, "BadRequestError", f"The provided JSON schema contains features not supported by xgrammar ({error})."
+            400,
+            "BadRequestError",
+            f"The provided JSON schema contains features not supported by xgrammar ({error}).",
         )
     cached = _cached(prompt, state)
     reply = _reply(body, written, rng, fault, fingerprint, len(prompt), cached, most)
@@ -243,7 +278,9 @@ async def _chat(
     if fault == "no_usage":
         del reply["usage"]
     if body.get("stream"):
-        return StreamingResponse(_events(reply, cut=fault in ("dropped", "cut_body")), media_type="text/event-stream")
+        return StreamingResponse(
+            _events(reply, cut=fault in ("dropped", "cut_body")), media_type="text/event-stream"
+        )
     if fault == "dropped":
         return StreamingResponse(_broken(json.dumps(reply).encode()), media_type="application/json")
     if fault == "cut_body":
@@ -266,7 +303,11 @@ def _written(
     content = said if isinstance(said, str) else None
     if said is not None and not isinstance(said, str):
         calls = [_call(name, as_text(arguments), rng) for name, arguments in said]
-    elif tools and choice != "none" and (choice != "auto" or (content is None and rng.random() < 0.5)):
+    elif (
+        tools
+        and choice != "none"
+        and (choice != "auto" or (content is None and rng.random() < 0.5))
+    ):
         function = tools[int(rng.integers(len(tools)))]["function"]
         name = "launch_rocket" if fault == "invented_tool" else function["name"]
         arguments = as_text(instance_of(function.get("parameters") or {"type": "object"}, rng))
@@ -275,7 +316,9 @@ def _written(
         calls.append(_call(name, arguments, rng))
         content = None
     elif content is None:
-        content = as_text(instance_of(schema, rng)) if schema else sentence(rng, int(rng.integers(8, 40)))
+        content = (
+            as_text(instance_of(schema, rng)) if schema else sentence(rng, int(rng.integers(8, 40)))
+        )
     match fault:
         case "malformed_json" if content is not None:
             content = content[: max(1, len(content) * 2 // 3)] + ', "unclosed: '
@@ -284,7 +327,11 @@ def _written(
         case "repetition":
             content, calls = sentence(rng, int(rng.integers(1, 6))) + " ", []
         case "refusal":
-            return {"content": None, "refusal": "I'm sorry, but I can't help with that.", "tool_calls": []}
+            return {
+                "content": None,
+                "refusal": "I'm sorry, but I can't help with that.",
+                "tool_calls": [],
+            }
         case "empty":
             content, calls = "", []
         case "injection":
@@ -336,7 +383,11 @@ def _reply(
                 content, reason = content.split(sign)[0], "stop"
                 tokens = tokens_of(content)
     n_alternatives = int(body.get("top_logprobs") or 0)
-    logprobs = {"content": list(log_probabilities(tokens, rng, n_alternatives))} if body.get("logprobs") else None
+    logprobs = (
+        {"content": list(log_probabilities(tokens, rng, n_alternatives))}
+        if body.get("logprobs")
+        else None
+    )
     message = {
         "role": "assistant",
         "content": content,
@@ -381,9 +432,7 @@ def _reply(
 def _call_text(call: Mapping[str, Any]) -> str:
     """A call as the model writes it, before the server reads it."""
     function = call["function"]
-    return (
-        f'<tool_call>\n{{"name": {json.dumps(function["name"])}, "arguments": {function["arguments"]}}}\n</tool_call>'
-    )
+    return f'<tool_call>\n{{"name": {json.dumps(function["name"])}, "arguments": {function["arguments"]}}}\n</tool_call>'
 
 
 def _cached(prompt: list[str], state: _State) -> int:
@@ -416,11 +465,19 @@ async def _events(reply: dict[str, Any], *, cut: bool) -> AsyncIterator[bytes]:
     for place, token in enumerate(pieces):
         if cut and place >= len(pieces) // 2:
             raise ConnectionError("the rehearsal hangs up")
-        yield event({"content": token}, logprobs={"content": tokens[place : place + 1]} if tokens else None)
+        yield event(
+            {"content": token}, logprobs={"content": tokens[place : place + 1]} if tokens else None
+        )
     if message["refusal"]:
         yield event({"refusal": message["refusal"]})
     for place, call in enumerate(message["tool_calls"]):
-        yield event({"tool_calls": [{"index": place} | call | {"function": {"name": call["function"]["name"]}}]})
+        yield event(
+            {
+                "tool_calls": [
+                    {"index": place} | call | {"function": {"name": call["function"]["name"]}}
+                ]
+            }
+        )
         arguments = _as_it_came(call["function"]["arguments"])
         for start in range(0, len(arguments), 8):
             part = arguments[start : start + 8]
@@ -429,14 +486,20 @@ async def _events(reply: dict[str, Any], *, cut: bool) -> AsyncIterator[bytes]:
         raise ConnectionError("the rehearsal hangs up")
     yield event({}, choice["finish_reason"])
     if "usage" in reply:
-        yield b"data: " + json.dumps(head | {"choices": [], "usage": reply["usage"]}).encode() + b"\n\n"
+        yield (
+            b"data: "
+            + json.dumps(head | {"choices": [], "usage": reply["usage"]}).encode()
+            + b"\n\n"
+        )
     yield b"data: [DONE]\n\n"
 
 
 def _as_it_came(arguments: str) -> str:
     """Arguments with blanks where the grammar allows them: streams pass on what whole answers write anew."""
     try:
-        return json.dumps(json.loads(arguments, strict=False), separators=(" , ", " : "), ensure_ascii=False)
+        return json.dumps(
+            json.loads(arguments, strict=False), separators=(" , ", " : "), ensure_ascii=False
+        )
     except ValueError:
         return arguments
 
@@ -454,7 +517,8 @@ def _refused_key(request: Request, settings: RehearsalSettings) -> Response | No
 
 def _error(status: int, kind: str, message: str, param: str | None = None) -> JSONResponse:
     return JSONResponse(
-        {"error": {"message": message, "type": kind, "param": param, "code": status}}, status_code=status
+        {"error": {"message": message, "type": kind, "param": param, "code": status}},
+        status_code=status,
     )
 
 

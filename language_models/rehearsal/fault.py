@@ -7,8 +7,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 from pydantic import Field, field_validator
 
-from language_models.client import Part
-from traces.digest import Digest, digest_of
+from lakatos.language_models.client import Part
+from lakatos.traces.digest import Digest, digest_of
 
 Transient = Literal[
     "slow",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from language_models.schema import NOT_ENFORCEABLE
+from lakatos.language_models.schema import NOT_ENFORCEABLE
 
 _TEXT: Final = (
     "people weigh the larger outcome more than its chance when both options are close and the loss is small but a gain "
@@ -50,7 +50,11 @@ def check_supported(schema: Any, path: str = "$") -> None:
             raise UnsupportedSchemaError(f"{path}: {', '.join(found)}")
         for name, inner in schema.items():
             # Below `properties` stand names of fields, which may be called anything.
-            parts = inner.items() if name in ("properties", "$defs") and isinstance(inner, Mapping) else [("", inner)]
+            parts = (
+                inner.items()
+                if name in ("properties", "$defs") and isinstance(inner, Mapping)
+                else [("", inner)]
+            )
             for part, value in parts:
                 check_supported(value, f"{path}.{name}" + (f".{part}" if part else ""))
     elif isinstance(schema, Sequence) and not isinstance(schema, str):
@@ -59,7 +63,10 @@ def check_supported(schema: Any, path: str = "$") -> None:
 
 
 def instance_of(
-    schema: Mapping[str, Any], rng: np.random.Generator, root: Mapping[str, Any] | None = None, depth: int = 0
+    schema: Mapping[str, Any],
+    rng: np.random.Generator,
+    root: Mapping[str, Any] | None = None,
+    depth: int = 0,
 ) -> Any:
     """A random value that the schema allows; required fields always, others half of the time."""
     root = schema if root is None else root
@@ -103,7 +110,9 @@ def instance_of(
         return [instance_of(part, rng, root, depth + 1) for part in (*fixed, *free)]
     if kind == "integer":
         least_whole = int(schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1))
-        most_whole = int(schema.get("maximum", schema.get("exclusiveMaximum", max(least_whole, 100) + 1) - 1))
+        most_whole = int(
+            schema.get("maximum", schema.get("exclusiveMaximum", max(least_whole, 100) + 1) - 1)
+        )
         return int(rng.integers(least_whole, most_whole + 1))
     if kind == "number":
         low = float(schema.get("minimum", schema.get("exclusiveMinimum", 0.0)))
@@ -129,7 +138,11 @@ def matching(pattern: str, rng: np.random.Generator) -> str:
         choices = [single]
         if inside:
             ranges = re.findall(r"(.)-(.)|(.)", inside)
-            choices = [chr(code) for low, high, one in ranges for code in range(ord(low or one), ord(high or one) + 1)]
+            choices = [
+                chr(code)
+                for low, high, one in ranges
+                for code in range(ord(low or one), ord(high or one) + 1)
+            ]
         size = int(rng.integers(int(least or 1), int(most or least or 1) + 1))
         text += "".join(rng.choice(choices, size=size))
     return text
@@ -143,16 +156,22 @@ def wrong_instance(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
     name = str(rng.choice(sorted(value)))
     match int(rng.integers(4)):
         case 0:
-            return {other: inner for other, inner in value.items() if other != name} | {"unasked": True}
+            return {other: inner for other, inner in value.items() if other != name} | {
+                "unasked": True
+            }
         case 1:
-            return {(f"{other}_" if other == name else other): inner for other, inner in value.items()}
+            return {
+                (f"{other}_" if other == name else other): inner for other, inner in value.items()
+            }
         case 2:
             return value | {name: {"value": value[name]}}
         case _:
             return [value]
 
 
-def log_probabilities(tokens: Sequence[str], rng: np.random.Generator, n_alternatives: int) -> Iterator[dict[str, Any]]:
+def log_probabilities(
+    tokens: Sequence[str], rng: np.random.Generator, n_alternatives: int
+) -> Iterator[dict[str, Any]]:
     """Entries of ``logprobs.content``: the token that was drawn, then the likeliest ones of the others."""
     for token in tokens:
         weights = rng.dirichlet(np.full(n_alternatives + 4, 0.4))
@@ -161,7 +180,10 @@ def log_probabilities(tokens: Sequence[str], rng: np.random.Generator, n_alterna
         others = [str(word) for word in rng.choice(WORDS, size=n_alternatives)]
         likeliest = np.sort(np.delete(logs, drawn))[::-1]
         own = _entry(token, logs[drawn])
-        top = [own, *(_entry(f" {word}", log) for word, log in zip(others, likeliest, strict=False))]
+        top = [
+            own,
+            *(_entry(f" {word}", log) for word, log in zip(others, likeliest, strict=False)),
+        ]
         yield own | {"top_logprobs": top[:n_alternatives]}
 
 
@@ -171,4 +193,6 @@ def _entry(token: str, log: float) -> dict[str, Any]:
 
 def as_text(value: Any) -> str:
     """JSON as the server's grammar lets it be written: control characters in texts stand as they are."""
-    return _ESCAPED.sub(lambda found: json.loads(f'"{found[0]}"'), json.dumps(value, ensure_ascii=False))
+    return _ESCAPED.sub(
+        lambda found: json.loads(f'"{found[0]}"'), json.dumps(value, ensure_ascii=False)
+    )

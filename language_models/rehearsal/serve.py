@@ -16,7 +16,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from language_models.rehearsal.app import Answer, RehearsalSettings, create_app
+from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings, create_app
 
 STARTUP_S = 30.0
 
@@ -60,7 +60,9 @@ def running(
         deadline = time.monotonic() + STARTUP_S
         while not server.started:
             if time.monotonic() > deadline or not thread.is_alive():
-                raise TimeoutError(f"the rehearsal did not start on port {port} within {STARTUP_S:g} s.")
+                raise TimeoutError(
+                    f"the rehearsal did not start on port {port} within {STARTUP_S:g} s."
+                )
             time.sleep(0.01)
         yield Served(f"http://127.0.0.1:{port}/v1", settings.model, app=app)
     finally:
@@ -69,20 +71,24 @@ def running(
 
 
 @contextmanager
-def running_process(settings: RehearsalSettings | None = None, port: int | None = None) -> Iterator[Served]:
+def running_process(
+    settings: RehearsalSettings | None = None, port: int | None = None
+) -> Iterator[Served]:
     """A rehearsal in a process of its own.
 
     Raises:
         TimeoutError: It did not start.
     """
     settings, port = settings or RehearsalSettings(), port or free_port()
-    command = [sys.executable, "-m", "language_models.rehearsal", "--port", str(port)]
+    command = [sys.executable, "-m", "lakatos.language_models.rehearsal", "--port", str(port)]
     process = subprocess.Popen([*command, "--settings", settings.model_dump_json()])
     try:
         deadline = time.monotonic() + STARTUP_S
         while not _healthy(port):
             if time.monotonic() > deadline or process.poll() is not None:
-                raise TimeoutError(f"the rehearsal did not start on port {port} within {STARTUP_S:g} s.")
+                raise TimeoutError(
+                    f"the rehearsal did not start on port {port} within {STARTUP_S:g} s."
+                )
             time.sleep(0.05)
         yield Served(f"http://127.0.0.1:{port}/v1", settings.model, process=process)
     finally:
@@ -97,7 +103,10 @@ def serve(settings: RehearsalSettings, port: int) -> None:
 
 def _healthy(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/health", timeout=1, trust_env=False).status_code == 200
+        return (
+            httpx.get(f"http://127.0.0.1:{port}/health", timeout=1, trust_env=False).status_code
+            == 200
+        )
     except httpx.HTTPError:
         return False
 

@@ -15,13 +15,20 @@ from typing import Literal
 import httpx
 from pydantic import ValidationError
 
-from language_models.client import Completion, Message, Request, Sampling, ToolOffer
-from language_models.clients.openai import OpenAIModel
-from language_models.errors import ContextTooLongError, LanguageModelError, ModelAbsentError
-from language_models.serving.load import Timed, body_of, http_client, quantiles_s, time_calls, variants
-from language_models.serving.metrics import read_metrics
-from language_models.serving.shape import REPRESENTATIVE, PromptShape
-from language_models.settings import ModelSettings
+from lakatos.language_models.client import Completion, Message, Request, Sampling, ToolOffer
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.errors import ContextTooLongError, LanguageModelError, ModelAbsentError
+from lakatos.language_models.serving.load import (
+    Timed,
+    body_of,
+    http_client,
+    quantiles_s,
+    time_calls,
+    variants,
+)
+from lakatos.language_models.serving.metrics import read_metrics
+from lakatos.language_models.serving.shape import REPRESENTATIVE, PromptShape
+from lakatos.language_models.settings import ModelSettings
 
 State = Literal["works", "fails", "partly", "unknown"]
 
@@ -72,7 +79,9 @@ class Report:
         return all(finding.state != "fails" for finding in self.findings)
 
 
-async def check(settings: ModelSettings, shapes: Sequence[PromptShape] = REPRESENTATIVE, *, n_calls: int = 5) -> Report:
+async def check(
+    settings: ModelSettings, shapes: Sequence[PromptShape] = REPRESENTATIVE, *, n_calls: int = 5
+) -> Report:
     """Try everything that the shapes need, and time them.
 
     Args:
@@ -91,9 +100,13 @@ async def check(settings: ModelSettings, shapes: Sequence[PromptShape] = REPRESE
         item = next((item for item in offered if item.get("id") == settings.model), None)
         if item is None:
             names = ", ".join(str(item.get("id")) for item in offered) or "none"
-            raise ModelAbsentError(f"{settings.base_url} has no model {settings.model!r}; it offers: {names}.")
+            raise ModelAbsentError(
+                f"{settings.base_url} has no model {settings.model!r}; it offers: {names}."
+            )
         context = item.get("max_model_len")
-        findings = [Finding("", "model", "works", f"{settings.model}, context {context or 'not told'}")]
+        findings = [
+            Finding("", "model", "works", f"{settings.model}, context {context or 'not told'}")
+        ]
         async with http_client(settings) as client:
             server = await _version(settings, client)
             findings += await _probes(model, settings, client, context)
@@ -120,7 +133,12 @@ def judge_structured(shape: PromptShape, completion: Completion) -> Finding:
     except ValueError as error:
         if completion.finish_reason == "length":
             n = shape.request.sampling.max_tokens
-            return Finding(shape.role, feature, "partly", f"cut off after {n} tokens, as asked; the rest is unknown")
+            return Finding(
+                shape.role,
+                feature,
+                "partly",
+                f"cut off after {n} tokens, as asked; the rest is unknown",
+            )
         wrong = str(error)
         if isinstance(error, ValidationError):
             first = error.errors(include_url=False, include_input=False)[0]
@@ -134,13 +152,17 @@ def judge_tools(shape: PromptShape, completion: Completion) -> Finding:
     feature, offers = "tool calls", {offer.name: offer for offer in shape.request.tools}
     if not completion.tool_calls:
         if completion.finish_reason == "length":
-            return Finding(shape.role, feature, "partly", "the answer was cut off before a call was whole")
+            return Finding(
+                shape.role, feature, "partly", "the answer was cut off before a call was whole"
+            )
         forced = shape.request.tool_choice == "required"
         text = f"no call; finished with {completion.finish_reason!r}"
         return Finding(shape.role, feature, "fails" if forced else "partly", text)
     for call in completion.tool_calls:
         if call.name not in offers:
-            return Finding(shape.role, feature, "fails", f"called {call.name!r}, which was not offered")
+            return Finding(
+                shape.role, feature, "fails", f"called {call.name!r}, which was not offered"
+            )
         if wrong := wrong_arguments(offers[call.name], call.arguments):
             return Finding(shape.role, feature, "fails", f"{call.name}: {wrong}")
     names = ", ".join(f"{call.name}({call.arguments})" for call in completion.tool_calls)
@@ -173,11 +195,23 @@ def judge_log_probabilities(shape: PromptShape, completion: Completion) -> Findi
     fewest = min(len(token.alternatives) for token in tokens)
     # A grammar leaves few tokens possible; the others have probability 0 and may be left out.
     if fewest < 1:
-        return Finding(shape.role, feature, "fails", f"asked for {wanted} alternatives, got {fewest} at a token")
+        return Finding(
+            shape.role,
+            feature,
+            "fails",
+            f"asked for {wanted} alternatives, got {fewest} at a token",
+        )
     largest = max(sum(math.exp(value) for _, value in token.alternatives) for token in tokens)
     if largest > 1.001:
-        return Finding(shape.role, feature, "fails", f"alternatives sum to {largest:.3f} at a token")
-    return Finding(shape.role, feature, "works", f"{len(tokens)} tokens, at least {fewest} alternatives at each")
+        return Finding(
+            shape.role, feature, "fails", f"alternatives sum to {largest:.3f} at a token"
+        )
+    return Finding(
+        shape.role,
+        feature,
+        "works",
+        f"{len(tokens)} tokens, at least {fewest} alternatives at each",
+    )
 
 
 def figures_of(role: str, calls: Sequence[Timed]) -> Figures | None:
@@ -205,7 +239,11 @@ def figures_of(role: str, calls: Sequence[Timed]) -> Figures | None:
 
 
 async def _try(
-    model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, shape: PromptShape, n_calls: int
+    model: OpenAIModel,
+    settings: ModelSettings,
+    client: httpx.AsyncClient,
+    shape: PromptShape,
+    n_calls: int,
 ) -> tuple[list[Finding], Figures | None]:
     before = await read_metrics(settings.base_url, client)
     try:
@@ -213,7 +251,14 @@ async def _try(
     except LanguageModelError as error:
         return [Finding(shape.role, "answer", "fails", str(error))], None
     if first.finish_reason == "length":
-        found = [Finding(shape.role, "answer", "partly", f"cut off after {shape.request.sampling.max_tokens} tokens")]
+        found = [
+            Finding(
+                shape.role,
+                "answer",
+                "partly",
+                f"cut off after {shape.request.sampling.max_tokens} tokens",
+            )
+        ]
     else:
         found = [Finding(shape.role, "answer", "works", f"finished with {first.finish_reason!r}")]
     if shape.answer is not None:
@@ -226,7 +271,12 @@ async def _try(
     found.append(
         Finding(shape.role, "seed", "works", "twice the same")
         if same
-        else Finding(shape.role, "seed", "partly", "the same seed gave another text; only recorded answers repeat")
+        else Finding(
+            shape.role,
+            "seed",
+            "partly",
+            "the same seed gave another text; only recorded answers repeat",
+        )
     )
     after = await read_metrics(settings.base_url, client)
     hits = after.since(before).total("vllm:prefix_cache_hits_total")
@@ -241,7 +291,9 @@ async def _try(
         found.append(Finding(shape.role, "prefix cache", "partly" if after else "unknown", text))
     calls, _ = await time_calls(client, settings, variants(shape.request, n_calls), 1)
     if failed := [call.error for call in calls if call.error]:
-        found.append(Finding(shape.role, "streaming", "fails", f"{len(failed)} of {len(calls)}: {failed[0]}"))
+        found.append(
+            Finding(shape.role, "streaming", "fails", f"{len(failed)} of {len(calls)}: {failed[0]}")
+        )
     return found, figures_of(shape.role, calls)
 
 
@@ -249,7 +301,11 @@ def _said(completion: Completion) -> tuple[str, tuple[tuple[str, str], ...]]:
     return completion.content, tuple((call.name, call.arguments) for call in completion.tool_calls)
 
 
-_PROSE = (Message(role="user", content="Write two sentences about rain, in plain English. No JSON, no lists."),)
+_PROSE = (
+    Message(
+        role="user", content="Write two sentences about rain, in plain English. No JSON, no lists."
+    ),
+)
 _WORD = "zq7x"
 
 
@@ -267,15 +323,26 @@ async def _probes(
     try:
         answer = await model.complete(asked.model_copy(update={"answer_schema": schema}))
         kept = _fits_word(answer.content)
-        text = "a schema holds against a prompt that wants prose" if kept else f"not enforced: {answer.content[:60]!r}"
+        text = (
+            "a schema holds against a prompt that wants prose"
+            if kept
+            else f"not enforced: {answer.content[:60]!r}"
+        )
         found.append(Finding("", "schema is enforced", "works" if kept else "fails", text))
     except LanguageModelError as error:
         found.append(Finding("", "schema is enforced", "fails", str(error)))
     old = await client.post(
-        f"{settings.base_url.rstrip('/')}/chat/completions", json=body_of(settings, asked) | {"guided_json": schema}
+        f"{settings.base_url.rstrip('/')}/chat/completions",
+        json=body_of(settings, asked) | {"guided_json": schema},
     )
-    if old.status_code == 200 and not _fits_word(old.json()["choices"][0]["message"]["content"] or ""):
-        found.append(Finding("", "old name guided_json", "works", "ignored without an error, so it is never sent"))
+    if old.status_code == 200 and not _fits_word(
+        old.json()["choices"][0]["message"]["content"] or ""
+    ):
+        found.append(
+            Finding(
+                "", "old name guided_json", "works", "ignored without an error, so it is never sent"
+            )
+        )
     else:
         text = "refused" if old.status_code != 200 else "still understood"
         found.append(Finding("", "old name guided_json", "works", text))
@@ -283,15 +350,24 @@ async def _probes(
         long = (Message(role="user", content="rain " * (context + 8)),)
         try:
             await model.complete(asked.model_copy(update={"messages": long}))
-            found.append(Finding("", "too long a prompt", "fails", "was answered, so part of it was dropped"))
+            found.append(
+                Finding("", "too long a prompt", "fails", "was answered, so part of it was dropped")
+            )
         except ContextTooLongError:
             found.append(Finding("", "too long a prompt", "works", "refused with the right error"))
         except LanguageModelError as error:
-            found.append(Finding("", "too long a prompt", "partly", f"refused as {type(error).__name__}: {error}"))
+            found.append(
+                Finding(
+                    "", "too long a prompt", "partly", f"refused as {type(error).__name__}: {error}"
+                )
+            )
     metrics = await read_metrics(settings.base_url, client)
     found.append(
         Finding(
-            "", "metrics", "works" if metrics else "unknown", f"{len(metrics.samples)} samples" if metrics else "none"
+            "",
+            "metrics",
+            "works" if metrics else "unknown",
+            f"{len(metrics.samples)} samples" if metrics else "none",
         )
     )
     return found

@@ -21,10 +21,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from language_models.serving.errors import InstallationError
-from language_models.serving.flags import Flag, read_flags
-from language_models.serving.profile import Runtime
-from traces.home import cache_home
+from lakatos.language_models.serving.errors import InstallationError
+from lakatos.language_models.serving.flags import Flag, read_flags
+from lakatos.language_models.serving.profile import Runtime
+from lakatos.traces.home import cache_home
 
 MODULE: Final = "vllm.entrypoints.openai.api_server"
 """Started instead of the command `vllm`, which the CPU build lacks."""
@@ -65,7 +65,9 @@ class Environment:
 
 def lock_file(runtime: Runtime) -> Path:
     """The lock, which comes with the laboratory."""
-    return Path(str(resources.files("language_models.serving") / "locks" / f"{runtime}.lock"))
+    return Path(
+        str(resources.files("lakatos.language_models.serving") / "locks" / f"{runtime}.lock")
+    )
 
 
 def environments_folder() -> Path:
@@ -130,13 +132,17 @@ def _install(runtime: Runtime, folder: Path, progress: Callable[[str], None]) ->
     if folder.exists():
         progress("an installation that did not end is removed")
         shutil.rmtree(folder)
-    progress(f"installing {lock_file(runtime).name} into {folder}; some GB, so this takes minutes the first time")
+    progress(
+        f"installing {lock_file(runtime).name} into {folder}; some GB, so this takes minutes the first time"
+    )
     _install_packages(runtime, folder)
     progress("looking at what was installed")
     about = look(runtime, folder)
     flags = run_in(folder, runtime, ["-m", MODULE, "--help=all"])
     if len(read_flags(flags)) < 50:
-        raise InstallationError(f"vLLM in {folder} lists no flags in its --help; the environment is of no use.")
+        raise InstallationError(
+            f"vLLM in {folder} lists no flags in its --help; the environment is of no use."
+        )
     (folder / _HELP).write_text(flags, encoding="utf-8")
     (folder / _MARK).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return find_environment(runtime)
@@ -152,7 +158,9 @@ def look(runtime: Runtime, folder: Path) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(answer[-1])
     except (IndexError, ValueError) as error:
-        raise InstallationError(f"vLLM in {folder} could not be looked at: {answer[-1:]}.") from error
+        raise InstallationError(
+            f"vLLM in {folder} could not be looked at: {answer[-1:]}."
+        ) from error
     return about
 
 
@@ -175,14 +183,28 @@ def run_in(folder: Path, runtime: Runtime, arguments: list[str]) -> str:
 
 
 PASSED_ON: Final = (
-    *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "CC", "CXX"),
+    *(
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "LANG",
+        "LC_ALL",
+        "TZ",
+        "TMPDIR",
+        "LD_LIBRARY_PATH",
+        "CC",
+        "CXX",
+    ),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "OMP_NUM_THREADS"),
 )
 PASSED_ON_PREFIXES: Final = ("HF_", "CUDA_", "NVIDIA_", "NCCL_", "VLLM_", "TORCH", "XDG_")
 PROXIES: Final = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
 
-def process_environment(runtime: Runtime, folder: Path, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
+def process_environment(
+    runtime: Runtime, folder: Path, inherited: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Environment variables for vLLM's processes.
 
     Few are passed on: keys and tokens of other services stay with the laboratory. Nothing is reported to anyone.
@@ -230,7 +252,16 @@ def _install_packages(runtime: Runtime, folder: Path) -> None:
     if uv:
         version = ".".join(map(str, PYTHON))
         commands = [[uv, "venv", "--quiet", "--python", version, str(folder)]]
-        sync = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(_python(folder)), lock]
+        sync = [
+            uv,
+            "pip",
+            "sync",
+            "--quiet",
+            "--require-hashes",
+            "--python",
+            str(_python(folder)),
+            lock,
+        ]
     else:
         if sys.version_info[:2] != PYTHON:
             raise InstallationError(
@@ -239,7 +270,17 @@ def _install_packages(runtime: Runtime, folder: Path) -> None:
             )
         venv.create(folder, with_pip=True)
         commands = []
-        sync = [str(_python(folder)), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", lock]
+        sync = [
+            str(_python(folder)),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--require-hashes",
+            "-r",
+            lock,
+        ]
     for command in commands:
         _run(command, variables, runtime)
     try:
@@ -261,7 +302,9 @@ def _run(command: list[str], variables: Mapping[str, str], runtime: Runtime) -> 
             else ""
         )
         said = " ".join(done.stderr.split())[-600:]
-        raise InstallationError(f"installing vLLM failed ({Path(command[0]).name}): {said}.{advice}")
+        raise InstallationError(
+            f"installing vLLM failed ({Path(command[0]).name}): {said}.{advice}"
+        )
 
 
 def _python(folder: Path) -> Path:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from language_models.errors import LanguageModelError
+from lakatos.language_models.errors import LanguageModelError
 
 
 class ServingError(LanguageModelError):

@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from language_models.serving.errors import ProfileError
+from lakatos.language_models.serving.errors import ProfileError
 
 HEADING = re.compile(r"^  (-.*)$", re.MULTILINE)
 NAME = re.compile(r"(?:^|, )(--?[a-zA-Z0-9][\w-]*)")
 CHOICES = re.compile(r"\{([^{}]*)\}(?! or )")
-GONE = re.compile(r"(?:is deprecated and (?:has no effect|will be removed)|\[deprecated\])", re.IGNORECASE)
+GONE = re.compile(
+    r"(?:is deprecated and (?:has no effect|will be removed)|\[deprecated\])", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ def read_flags(help_text: str) -> dict[str, Flag]:
         takes_value = bool(choices or re.search(r"--?[\w-]+ \S", re.sub(r", -", ",-", bare)))
         for name in NAME.findall(bare):
             gone = any(name in line for line in _sentences(body) if GONE.search(line))
-            found[name] = Flag(name, takes_value, tuple(choices[1].split(",")) if choices else (), gone)
+            found[name] = Flag(
+                name, takes_value, tuple(choices[1].split(",")) if choices else (), gone
+            )
     return found
 
 
@@ -61,7 +65,9 @@ def check_flags(asked: Mapping[str, str | None], known: Mapping[str, Flag], vers
     """
     wrong = [text for name, value in asked.items() if (text := _what_is_wrong(name, value, known))]
     if wrong:
-        raise ProfileError(f"vLLM {version} cannot be started so: {'; '.join(wrong)}. Mend the profile.")
+        raise ProfileError(
+            f"vLLM {version} cannot be started so: {'; '.join(wrong)}. Mend the profile."
+        )
 
 
 def _what_is_wrong(name: str, value: str | None, known: Mapping[str, Flag]) -> str:

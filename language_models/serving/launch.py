@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from language_models.serving.environment import MODULE, Environment, process_environment
-from language_models.serving.errors import ProfileError
-from language_models.serving.flags import check_flags
-from language_models.serving.profile import Profile, Speculation, is_folder
-from language_models.settings import ModelSettings
+from lakatos.language_models.serving.environment import MODULE, Environment, process_environment
+from lakatos.language_models.serving.errors import ProfileError
+from lakatos.language_models.serving.flags import check_flags
+from lakatos.language_models.serving.profile import Profile, Speculation, is_folder
+from lakatos.language_models.settings import ModelSettings
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def prepare(profile: Profile, environment: Environment) -> Launch:
         variables["VLLM_API_KEY"] = key
     words = [word for name, value in flags.items() for word in (name, *_words(value))]
     command = (str(environment.python), "-m", MODULE, *words)
-    return Launch(command, variables, profile.base_url, profile.asked_name, key, profile.start_timeout_s)
+    return Launch(
+        command, variables, profile.base_url, profile.asked_name, key, profile.start_timeout_s
+    )
 
 
 def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
@@ -65,7 +67,9 @@ def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
     parallel, memory = profile.parallel, profile.memory
     structured: dict[str, Any] = {"backend": profile.structured_output}
     if profile.structured_output in ("xgrammar", "guidance"):
-        structured["disable_any_whitespace"] = True  # or a model may write blanks until it runs out of tokens
+        structured["disable_any_whitespace"] = (
+            True  # or a model may write blanks until it runs out of tokens
+        )
     found: dict[str, str | tuple[str, ...] | None] = {
         "--model": profile.model,
         "--served-model-name": profile.asked_name,
@@ -103,7 +107,9 @@ def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
         "--default-chat-template-kwargs": json.dumps(profile.chat_template_arguments)
         if profile.chat_template_arguments
         else None,
-        "--speculative-config": json.dumps(_speculation(profile.speculation)) if profile.speculation else None,
+        "--speculative-config": json.dumps(_speculation(profile.speculation))
+        if profile.speculation
+        else None,
     }
     found |= {name: f"{value}" for name, value in optional.items() if value is not None}
     if profile.runtime == "cpu":
@@ -123,7 +129,9 @@ def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
         found["--lora-modules"] = tuple(f"{item.name}={item.path}" for item in profile.adapters)
     for name, value in profile.flags.items():
         if (flag := f"--{name}") in found:
-            raise ProfileError(f"flags: {name!r} is already set by the profile; leave it out of `flags`.")
+            raise ProfileError(
+                f"flags: {name!r} is already set by the profile; leave it out of `flags`."
+            )
         if value is False:
             found[f"--no-{name}"] = None
         else:
@@ -132,9 +140,15 @@ def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
 
 
 def _speculation(speculation: Speculation) -> dict[str, Any]:
-    asked: dict[str, Any] = {"method": speculation.method, "num_speculative_tokens": speculation.n_tokens}
+    asked: dict[str, Any] = {
+        "method": speculation.method,
+        "num_speculative_tokens": speculation.n_tokens,
+    }
     if speculation.method == "ngram":
-        asked |= {"prompt_lookup_min": speculation.lookup_min, "prompt_lookup_max": speculation.lookup_max}
+        asked |= {
+            "prompt_lookup_min": speculation.lookup_min,
+            "prompt_lookup_max": speculation.lookup_max,
+        }
     if speculation.model:
         asked["model"] = speculation.model
     if speculation.revision:
@@ -159,7 +173,10 @@ def _words(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def _lines(flags: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, str | None]:
-    return {name: value if value is None or isinstance(value, str) else value[0] for name, value in flags.items()}
+    return {
+        name: value if value is None or isinstance(value, str) else value[0]
+        for name, value in flags.items()
+    }
 
 
 def settings_of(profile: Profile) -> ModelSettings:

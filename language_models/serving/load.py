@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import numpy as np
 
-from language_models.client import Request
-from language_models.clients.openai import body_of_request
-from language_models.serving.metrics import Metrics, read_metrics
-from language_models.settings import ModelSettings
+from lakatos.language_models.client import Request
+from lakatos.language_models.clients.openai import body_of_request
+from lakatos.language_models.serving.metrics import Metrics, read_metrics
+from lakatos.language_models.settings import ModelSettings
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,22 @@ async def time_call(client: httpx.AsyncClient, settings: ModelSettings, request:
         async with client.stream("POST", url, json=body) as response:
             if response.status_code != 200:
                 said = (await response.aread()).decode("utf-8", "replace")[:300]
-                return Timed(0.0, time.perf_counter() - begun, 0, 0, 0, f"{response.status_code}: {said}")
+                return Timed(
+                    0.0, time.perf_counter() - begun, 0, 0, 0, f"{response.status_code}: {said}"
+                )
             async for line in response.aiter_lines():
                 if not line.startswith("data: {"):
                     continue
                 chunk = json.loads(line[6:])
                 if "error" in chunk:
-                    return Timed(0.0, time.perf_counter() - begun, 0, 0, 0, str(chunk["error"])[:300])
+                    return Timed(
+                        0.0, time.perf_counter() - begun, 0, 0, 0, str(chunk["error"])[:300]
+                    )
                 usage = chunk.get("usage") or usage
                 deltas = [choice.get("delta", {}) for choice in chunk.get("choices", ())]
-                if not first and any(delta.get("content") or delta.get("tool_calls") for delta in deltas):
+                if not first and any(
+                    delta.get("content") or delta.get("tool_calls") for delta in deltas
+                ):
                     first = time.perf_counter() - begun
     except (httpx.HTTPError, ValueError) as error:
         return Timed(0.0, time.perf_counter() - begun, 0, 0, 0, f"{type(error).__name__}: {error}")
@@ -128,10 +134,14 @@ async def time_calls(
 
 def variants(request: Request, n: int) -> list[Request]:
     """The same request under ``n`` seeds."""
-    return [request.model_copy(update={"seed": request.seed + 1000 * number}) for number in range(n)]
+    return [
+        request.model_copy(update={"seed": request.seed + 1000 * number}) for number in range(n)
+    ]
 
 
-def quantiles_s(values: Sequence[float], shares: Sequence[float] = (0.5, 0.99)) -> tuple[float, ...]:
+def quantiles_s(
+    values: Sequence[float], shares: Sequence[float] = (0.5, 0.99)
+) -> tuple[float, ...]:
     """Quantiles of times, linear between order statistics; NaN where there is none."""
     if not values:
         return tuple(float("nan") for _ in shares)

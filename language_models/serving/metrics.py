@@ -33,19 +33,29 @@ class Metrics:
         """Sum over all samples of this name that have these labels; 0 if there is none."""
         wanted = set(labels.items())
         return math.fsum(
-            value for (found, have), value in self.samples.items() if found == name and wanted <= set(have)
+            value
+            for (found, have), value in self.samples.items()
+            if found == name and wanted <= set(have)
         )
 
     def by_label(self, name: str, label: str) -> dict[str, float]:
         """Sums of a name's samples by the value of one label."""
         values = dict.fromkeys(
-            (value for (found, have), _ in self.samples.items() if found == name for key, value in have if key == label)
+            (
+                value
+                for (found, have), _ in self.samples.items()
+                if found == name
+                for key, value in have
+                if key == label
+            )
         )
         return {value: self.total(name, **{label: value}) for value in values}
 
     def since(self, earlier: Metrics) -> Metrics:
         """What was counted after ``earlier``; gauges lose their meaning."""
-        return Metrics({key: value - earlier.samples.get(key, 0.0) for key, value in self.samples.items()})
+        return Metrics(
+            {key: value - earlier.samples.get(key, 0.0) for key, value in self.samples.items()}
+        )
 
     def quantile(self, name: str, share: float) -> float:
         """A quantile of a histogram, linear within its bucket; NaN where nothing was counted.
@@ -57,7 +67,9 @@ class Metrics:
         Returns:
             The quantile; the largest finite bound where it lies beyond that.
         """
-        bounds = sorted((float(key), value) for key, value in self.by_label(f"{name}_bucket", "le").items())
+        bounds = sorted(
+            (float(key), value) for key, value in self.by_label(f"{name}_bucket", "le").items()
+        )
         if not bounds or bounds[-1][1] <= 0:
             return math.nan
         wanted, below, lower = share * bounds[-1][1], 0.0, 0.0
@@ -80,7 +92,9 @@ def parse_metrics(text: str) -> Metrics:
             value = float(match[3])
         except ValueError:
             continue
-        labels = tuple(sorted((name, _unescape(text)) for name, text in _LABEL.findall(match[2] or "")))
+        labels = tuple(
+            sorted((name, _unescape(text)) for name, text in _LABEL.findall(match[2] or ""))
+        )
         found[match[1], labels] = value
     return Metrics(found)
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from language_models.serving.errors import ProfileError
-from traces.digest import digest_of
+from lakatos.language_models.serving.errors import ProfileError
+from lakatos.traces.digest import digest_of
 
 Runtime = Literal["gpu", "cpu"]
 Count = Annotated[int, Field(ge=1)]
@@ -86,11 +86,17 @@ class Speculation(Section):
     def _is_whole(self) -> Self:
         drafts = self.method in ("draft_model", "eagle", "eagle3")
         if drafts and self.model is None:
-            raise ValueError(f"method {self.method!r} drafts with a model of its own; name it in `model`")
+            raise ValueError(
+                f"method {self.method!r} drafts with a model of its own; name it in `model`"
+            )
         if not drafts and self.model is not None:
-            raise ValueError(f"method {self.method!r} takes no `model`; use `draft_model` or `eagle3`, or leave it out")
+            raise ValueError(
+                f"method {self.method!r} takes no `model`; use `draft_model` or `eagle3`, or leave it out"
+            )
         if self.lookup_min > self.lookup_max:
-            raise ValueError(f"lookup_min ({self.lookup_min}) is above lookup_max ({self.lookup_max})")
+            raise ValueError(
+                f"lookup_min ({self.lookup_min}) is above lookup_max ({self.lookup_max})"
+            )
         return self
 
 
@@ -119,7 +125,9 @@ class Profile(Section):
     """Answered at the same time; further ones wait in the server."""
     parallel: Parallel = Parallel()
     memory: Memory = Memory()
-    structured_output: Literal["auto", "xgrammar", "guidance", "outlines", "lm-format-enforcer"] = "xgrammar"
+    structured_output: Literal["auto", "xgrammar", "guidance", "outlines", "lm-format-enforcer"] = (
+        "xgrammar"
+    )
     """What makes answers keep to a schema."""
     prefix_caching: bool = True
     """Keep the work on beginnings of prompts that come again."""
@@ -177,14 +185,20 @@ class Profile(Section):
                     "set memory.cache_gib instead"
                 )
             if n_devices > 1:
-                raise ValueError(f'runtime = "cpu" serves on one device; parallel asks for {n_devices}')
+                raise ValueError(
+                    f'runtime = "cpu" serves on one device; parallel asks for {n_devices}'
+                )
             if self.context is None:
-                raise ValueError('runtime = "cpu" needs `context`: prompts are read at once there, up to that length')
+                raise ValueError(
+                    'runtime = "cpu" needs `context`: prompts are read at once there, up to that length'
+                )
             if self.batch_invariant:
                 raise ValueError('batch_invariant needs runtime = "gpu"')
         if self.revision is not None:
             if is_folder(self.model):
-                raise ValueError(f"model {self.model!r} is a folder and has no revision; leave `revision` out")
+                raise ValueError(
+                    f"model {self.model!r} is a folder and has no revision; leave `revision` out"
+                )
             if not COMMIT.fullmatch(self.revision):
                 raise ValueError(
                     f"revision {self.revision!r} is not a commit (40 hexadecimal digits); a branch or tag can move"
@@ -196,14 +210,18 @@ class Profile(Section):
             )
         names = [self.asked_name, *(adapter.name for adapter in self.adapters)]
         if len({*names}) < len(names):
-            raise ValueError(f"names of the model and its adapters must differ; they are {', '.join(names)}")
+            raise ValueError(
+                f"names of the model and its adapters must differ; they are {', '.join(names)}"
+            )
         return self
 
     @model_validator(mode="after")
     def _flags_are_not_hidden(self) -> Self:
         for flag in self.flags:
             if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", flag):
-                raise ValueError(f"flags: {flag!r} is not a flag's name; write it as `max-num-batched-tokens`")
+                raise ValueError(
+                    f"flags: {flag!r} is not a flag's name; write it as `max-num-batched-tokens`"
+                )
             if flag in ("api-key", "trust-remote-code", "config"):
                 reason = {
                     "api-key": "a key on the command line can be read by every user; use `api_key_variable`",
@@ -221,7 +239,7 @@ def is_folder(model: str) -> bool:
 
 def ready_profiles() -> dict[str, Path]:
     """Profiles that come with the laboratory, by name."""
-    folder = Path(str(resources.files("language_models.serving") / "profiles"))
+    folder = Path(str(resources.files("lakatos.language_models.serving") / "profiles"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
@@ -234,7 +252,9 @@ def load_profile(named: str | Path) -> Profile:
     ready = ready_profiles()
     path = ready.get(str(named)) or Path(named)
     if not path.is_file():
-        raise ProfileError(f"there is no profile {str(named)!r}: give a TOML file or one of {', '.join(ready)}.")
+        raise ProfileError(
+            f"there is no profile {str(named)!r}: give a TOML file or one of {', '.join(ready)}."
+        )
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -263,9 +283,13 @@ def parse_profile(content: dict[str, Any], path: Path) -> Profile:
             "model": place(profile.model),
             "served_name": profile.served_name
             or (Path(place(profile.model)).name if is_folder(profile.model) else profile.model),
-            "chat_template": profile.chat_template and str((base / profile.chat_template).resolve()),
-            "adapters": tuple(item.model_copy(update={"path": place(item.path)}) for item in profile.adapters),
-            "speculation": draft and draft.model_copy(update={"model": draft.model and place(draft.model)}),
+            "chat_template": profile.chat_template
+            and str((base / profile.chat_template).resolve()),
+            "adapters": tuple(
+                item.model_copy(update={"path": place(item.path)}) for item in profile.adapters
+            ),
+            "speculation": draft
+            and draft.model_copy(update={"model": draft.model and place(draft.model)}),
         }
     )
 

@@ -23,9 +23,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from language_models.serving.environment import last_line
-from language_models.serving.errors import ServerError
-from language_models.serving.launch import Launch
+from lakatos.language_models.serving.environment import last_line
+from lakatos.language_models.serving.errors import ServerError
+from lakatos.language_models.serving.launch import Launch
 
 Progress = Callable[[str], None]
 
@@ -35,7 +35,10 @@ STAGES: Final = (
     (re.compile(r"Initializing a V1 LLM engine"), "starting the engine"),
     (re.compile(r"Downloading .*?(\d+)%"), "downloading weights, {0} %"),
     (re.compile(r"Starting to load model"), "loading weights"),
-    (re.compile(r"checkpoint shards:\s+(\d+)% Completed \| (\d+/\d+)"), "loading weights, {0} % ({1} files)"),
+    (
+        re.compile(r"checkpoint shards:\s+(\d+)% Completed \| (\d+/\d+)"),
+        "loading weights, {0} % ({1} files)",
+    ),
     (re.compile(r"Loading weights took ([\d.]+) seconds"), "weights loaded in {0} s"),
     (re.compile(r"(?i)(?:torch\.compile takes|compiling a graph)"), "compiling"),
     (re.compile(r"KV cache size: ([\d,]+) tokens"), "cache of {0} tokens"),
@@ -47,15 +50,22 @@ STAGES: Final = (
 
 CAUSES: Final = (
     (
-        re.compile(r"(?i)out of memory|insufficient memory|No available memory for the cache blocks"),
+        re.compile(
+            r"(?i)out of memory|insufficient memory|No available memory for the cache blocks"
+        ),
         "the model does not fit into memory: lower `context`, `max_requests` or `memory.gpu_fraction`, quantise, or "
         "spread it with `parallel`",
     ),
     (
-        re.compile(r"(?i)is larger than the maximum number of tokens that can be stored in (?:the )?KV cache"),
+        re.compile(
+            r"(?i)is larger than the maximum number of tokens that can be stored in (?:the )?KV cache"
+        ),
         "the cache cannot hold one request of this `context`: lower it, or give the cache more memory",
     ),
-    (re.compile(r"(?i)address already in use"), "another program listens at the port; choose another `port`"),
+    (
+        re.compile(r"(?i)address already in use"),
+        "another program listens at the port; choose another `port`",
+    ),
     (
         re.compile(r"(?i)derived max_model_len|greater than the derived"),
         "`context` is longer than the model was made for; lower it",
@@ -65,11 +75,15 @@ CAUSES: Final = (
         "the hub wants a login for this model; set HF_TOKEN",
     ),
     (
-        re.compile(r"(?i)repositorynotfound|is not a local folder and is not a valid model|couldn't connect to"),
+        re.compile(
+            r"(?i)repositorynotfound|is not a local folder and is not a valid model|couldn't connect to"
+        ),
         "the model is not to be had under this name and revision; check both, or the connection to the hub",
     ),
     (
-        re.compile(r"(?i)no cuda gpus are available|found no nvidia driver|Failed to infer device type"),
+        re.compile(
+            r"(?i)no cuda gpus are available|found no nvidia driver|Failed to infer device type"
+        ),
         'no GPU is to be seen; a profile with runtime = "cpu" needs none',
     ),
     (
@@ -174,7 +188,9 @@ class Server:
         """End the whole group: asked first, killed when it does not go; returns when none is left."""
         group = self.process.pid
         if self.process.poll() is not None:
-            patience_s = min(patience_s, 2.0)  # what a dead leader leaves behind has nobody to end well for
+            patience_s = min(
+                patience_s, 2.0
+            )  # what a dead leader leaves behind has nobody to end well for
         for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 10.0)):
             if not _alive(group):
                 break
@@ -270,13 +286,17 @@ def cause_of(said: str) -> str:
         if found := pattern.search(said):
             line = said[said.rfind("\n", 0, found.start()) + 1 :].split("\n", 1)[0]
             return f"{meaning} ({_bare(line)})"
-    errors = [line for line in said.splitlines() if re.search(r"\b\w*(?:Error|Exception)\b: ", line)]
+    errors = [
+        line for line in said.splitlines() if re.search(r"\b\w*(?:Error|Exception)\b: ", line)
+    ]
     return _bare(errors[-1]) if errors else _bare(last_line(said))
 
 
 def _bare(line: str) -> str:
     """A line of the log without its time and place, of readable length."""
-    line = re.sub(r"^(?:\(\w+ pid=\d+\)\s*)?(?:[A-Z]+ [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line.strip())
+    line = re.sub(
+        r"^(?:\(\w+ pid=\d+\)\s*)?(?:[A-Z]+ [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line.strip()
+    )
     return line if len(line) <= 300 else line[:300] + "..."
 
 
@@ -296,7 +316,9 @@ def _watch(server: Server, look_every_s: float, n_silent: int) -> str:
 
 def _refuse_taken_port(launch: Launch) -> None:
     place = urlsplit(launch.base_url)
-    with socket.socket(socket.AF_INET6 if ":" in (place.hostname or "") else socket.AF_INET) as probe:
+    with socket.socket(
+        socket.AF_INET6 if ":" in (place.hostname or "") else socket.AF_INET
+    ) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((place.hostname, place.port))
@@ -317,7 +339,10 @@ def _alive(group: int) -> bool:
         return True
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
-            with suppress(OSError), open(f"/proc/{entry.name}/stat", encoding="utf-8", errors="replace") as file:
+            with (
+                suppress(OSError),
+                open(f"/proc/{entry.name}/stat", encoding="utf-8", errors="replace") as file,
+            ):
                 state, _, in_group = file.read().rpartition(")")[2].split()[:3]
                 if int(in_group) == group and state not in "ZX":
                     return True

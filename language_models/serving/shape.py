@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from language_models.client import Message, Request, Sampling, ToolOffer
+from lakatos.language_models.client import Message, Request, Sampling, ToolOffer
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,12 @@ def _asks(text: str) -> tuple[Message, ...]:
 
 
 def _tool(name: str, description: str, **properties: object) -> ToolOffer:
-    schema = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
     return ToolOffer(name=name, description=description, parameters=schema)
 
 
@@ -82,7 +87,9 @@ REPRESENTATIVE: Sequence[PromptShape] = (
     PromptShape(
         "advocate",
         Request(
-            messages=_asks("Propose a theory that explains these choices better, in the form asked for."),
+            messages=_asks(
+                "Propose a theory that explains these choices better, in the form asked for."
+            ),
             sampling=Sampling(temperature=0.9, max_tokens=1024),
             seed=1,
             answer_schema=ProposedTheory.model_json_schema(),
@@ -93,11 +100,18 @@ REPRESENTATIVE: Sequence[PromptShape] = (
     PromptShape(
         "arbiter",
         Request(
-            messages=_asks("Which trial should be looked at next to tell the leader from its rival? Call one tool."),
+            messages=_asks(
+                "Which trial should be looked at next to tell the leader from its rival? Call one tool."
+            ),
             sampling=Sampling(temperature=0.3, max_tokens=256),
             seed=2,
             tools=(
-                _tool("residual", "How far a theory is from people on one trial.", theory=_THEORY, trial=_TRIAL),
+                _tool(
+                    "residual",
+                    "How far a theory is from people on one trial.",
+                    theory=_THEORY,
+                    trial=_TRIAL,
+                ),
                 _tool("compare", "How much the two theories differ on one trial.", trial=_TRIAL),
             ),
             tool_choice="required",
@@ -107,7 +121,9 @@ REPRESENTATIVE: Sequence[PromptShape] = (
     PromptShape(
         "judge",
         Request(
-            messages=_asks("Will the first or the second theory predict the next choices better? Say how sure."),
+            messages=_asks(
+                "Will the first or the second theory predict the next choices better? Say how sure."
+            ),
             sampling=Sampling(temperature=0.0, max_tokens=256),
             seed=3,
             answer_schema=Judgement.model_json_schema(),

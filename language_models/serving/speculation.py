@@ -26,10 +26,10 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from language_models.serving.load import http_client, quantiles_s, time_calls, variants
-from language_models.serving.metrics import Metrics, read_metrics
-from language_models.serving.shape import PromptShape
-from language_models.settings import ModelSettings
+from lakatos.language_models.serving.load import http_client, quantiles_s, time_calls, variants
+from lakatos.language_models.serving.metrics import Metrics, read_metrics
+from lakatos.language_models.serving.shape import PromptShape
+from lakatos.language_models.settings import ModelSettings
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Advice = Literal["keep", "smaller", "drop"]
@@ -106,7 +106,9 @@ def acceptance_of(counted: Metrics) -> Acceptance:
     name = "vllm:spec_decode_num_{}_total"
     n_drafts = counted.total(name.format("drafts"))
     positions = counted.by_label(name.format("accepted_tokens_per_pos"), "position")
-    by_position = tuple(positions[key] / n_drafts for key in sorted(positions, key=int)) if n_drafts else ()
+    by_position = (
+        tuple(positions[key] / n_drafts for key in sorted(positions, key=int)) if n_drafts else ()
+    )
     return Acceptance(
         int(n_drafts),
         int(counted.total(name.format("draft_tokens"))),
@@ -129,9 +131,13 @@ async def measure(
     found = []
     async with http_client(settings) as client:
         for shape in shapes:
-            await time_calls(client, settings, variants(shape.request, 2), 2)  # grammars and prefixes are made once
+            await time_calls(
+                client, settings, variants(shape.request, 2), 2
+            )  # grammars and prefixes are made once
             before = await read_metrics(settings.base_url, client)
-            calls, _ = await time_calls(client, settings, variants(shape.request, n_calls), n_in_flight)
+            calls, _ = await time_calls(
+                client, settings, variants(shape.request, n_calls), n_in_flight
+            )
             after = await read_metrics(settings.base_url, client)
             good = [call for call in calls if not call.error]
             found.append(
@@ -148,7 +154,10 @@ async def measure(
 
 
 def recommend(
-    without: Sequence[Latencies], with_it: Sequence[Latencies], rng: np.random.Generator, n_resamples: int = 4000
+    without: Sequence[Latencies],
+    with_it: Sequence[Latencies],
+    rng: np.random.Generator,
+    n_resamples: int = 4000,
 ) -> Verdict:
     """Apply the rule of this module.
 
@@ -162,26 +171,40 @@ def recommend(
         ValueError: The two differ in their shapes, or a shape has no answered call.
     """
     if [item.role for item in without] != [item.role for item in with_it]:
-        raise ValueError("measured with and without speculation are different shapes; measure the same ones")
+        raise ValueError(
+            "measured with and without speculation are different shapes; measure the same ones"
+        )
     if empty := [item.role for item in (*without, *with_it) if not item.total_s]:
         raise ValueError(f"no call of {', '.join(empty)} was answered; there is nothing to compare")
     share = np.array([item.share for item in without]) / sum(item.share for item in without)
     ratio = _mix(with_it, share) / _mix(without, share)
-    resampled = _resampled(with_it, share, rng, n_resamples) / _resampled(without, share, rng, n_resamples)
+    resampled = _resampled(with_it, share, rng, n_resamples) / _resampled(
+        without, share, rng, n_resamples
+    )
     low, high = (float(value) for value in np.quantile(resampled, [0.025, 0.975]))
     tail = _tail(with_it, share) / _tail(without, share)
     accepted = _pooled(with_it)
     figures = f"latency x{ratio:.2f} ({low:.2f} to {high:.2f}), 99th percentile x{tail:.2f}, {accepted:.0%} accepted"
     advice: Advice = "drop"
-    lost = [item.role for item, off in zip(with_it, without, strict=True) if item.n_failed > off.n_failed]
+    lost = [
+        item.role
+        for item, off in zip(with_it, without, strict=True)
+        if item.n_failed > off.n_failed
+    ]
     if lost:
         why = f"calls of {', '.join(lost)} fail with it that do not without"
     elif high < 1 and tail <= WORST_TAIL:
         advice, why = "keep", "calls are faster and the slowest are not much slower"
     elif accepted >= GOOD_ACCEPTANCE:
-        advice, why = "smaller", "drafts are good but cost more than they save: draft fewer tokens or with less"
+        advice, why = (
+            "smaller",
+            "drafts are good but cost more than they save: draft fewer tokens or with less",
+        )
     elif math.isnan(accepted):
-        figures, why = figures.replace("nan% accepted", "nothing drafted"), "it did not draft anything on these prompts"
+        figures, why = (
+            figures.replace("nan% accepted", "nothing drafted"),
+            "it did not draft anything on these prompts",
+        )
     else:
         why = "calls are not faster beyond chance, or the slowest are slower, and few drafts are accepted"
     return Verdict(advice, ratio, (low, high), tail, accepted, f"{why} ({figures})")
@@ -197,7 +220,10 @@ def _resampled(
     rng: np.random.Generator,
     n: int,
 ) -> Array:
-    means = [rng.choice(np.asarray(item.total_s), (n, len(item.total_s))).mean(axis=1) for item in measured]
+    means = [
+        rng.choice(np.asarray(item.total_s), (n, len(item.total_s))).mean(axis=1)
+        for item in measured
+    ]
     found: Array = share @ np.stack(means)
     return found
 
@@ -206,7 +232,10 @@ def _tail(measured: Sequence[Latencies], share: Array) -> float:
     """99th percentile of the mix: each call weighs its shape's share over the shape's number of calls."""
     values = np.concatenate([item.total_s for item in measured])
     weights = np.concatenate(
-        [np.full(len(item.total_s), s / len(item.total_s)) for item, s in zip(measured, share, strict=True)]
+        [
+            np.full(len(item.total_s), s / len(item.total_s))
+            for item, s in zip(measured, share, strict=True)
+        ]
     )
     order = np.argsort(values)
     place = np.searchsorted(np.cumsum(weights[order]), 0.99 * weights.sum())
@@ -215,7 +244,9 @@ def _tail(measured: Sequence[Latencies], share: Array) -> float:
 
 def _pooled(measured: Sequence[Latencies]) -> float:
     n_drafted = sum(item.acceptance.n_drafted for item in measured)
-    return sum(item.acceptance.n_accepted for item in measured) / n_drafted if n_drafted else math.nan
+    return (
+        sum(item.acceptance.n_accepted for item in measured) / n_drafted if n_drafted else math.nan
+    )
 
 
 def table(without: Sequence[Latencies], with_it: Sequence[Latencies]) -> list[Mapping[str, str]]:

@@ -4,7 +4,7 @@ It knows nothing, on purpose: what it says is noise of the right form, so that e
 without a download and without a GPU. Tokens are bytes, hence any text can be asked and any grammar enforced. Needs
 NumPy only; the files are those that vLLM and Hugging Face transformers read.
 
-    python -m language_models.serving.tiny FOLDER
+    python -m lakatos.language_models.serving.tiny FOLDER
 """
 
 from __future__ import annotations
@@ -91,7 +91,12 @@ def write_tiny_model(
         "eos_token_id": special[END],
         "torch_dtype": "float32",
     }
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    byte_level = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": False,
+    }
     tokenizer: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
@@ -107,7 +112,9 @@ def write_tiny_model(
         "decoder": byte_level,
         "model": {
             "type": "BPE",
-            **dict.fromkeys(("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"), None),
+            **dict.fromkeys(
+                ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"), None
+            ),
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
@@ -129,7 +136,9 @@ def write_tiny_model(
         ("tokenizer.json", tokenizer),
         ("tokenizer_config.json", about_tokenizer),
     ):
-        (folder / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / name).write_text(
+            json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     return folder
 
 
@@ -150,11 +159,17 @@ def safetensors_bytes(weights: dict[str, np.ndarray[Any, np.dtype[np.float32]]])
     header: dict[str, Any] = {}
     begin = 0
     for name, array in weights.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [begin, begin + array.nbytes]}
+        header[name] = {
+            "dtype": "F32",
+            "shape": list(array.shape),
+            "data_offsets": [begin, begin + array.nbytes],
+        }
         begin += array.nbytes
     text = json.dumps({"__metadata__": {"format": "pt"}, **header}).encode()
     text += b" " * (-len(text) % 8)
-    return b"".join([len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in weights.values())])
+    return b"".join(
+        [len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in weights.values())]
+    )
 
 
 def _weights(
@@ -200,7 +215,11 @@ def _byte_letters() -> list[str]:
     References:
         Radford, Wu, Child, Luan, Amodei & Sutskever (2019), Language models are unsupervised multitask learners.
     """
-    printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
+    printable = {
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    }
     others = iter(range(N_BYTES, 2 * N_BYTES))
     return [chr(byte) if byte in printable else chr(next(others)) for byte in range(N_BYTES)]
 

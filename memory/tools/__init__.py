@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from language_models.errors import ToolError
-from memory.plan import Call
-from memory.recall import RecallArguments, Recalled, recall
-from memory.verb import BoundVerb, Verb
-from theories import bench
-from theories.bench import Bench
+from lakatos.language_models.errors import ToolError
+from lakatos.memory.plan import Call
+from lakatos.memory.recall import RecallArguments, Recalled, recall
+from lakatos.memory.verb import BoundVerb, Verb
+from lakatos.theories import bench
+from lakatos.theories.bench import Bench
 
 TOOLS: dict[str, Verb] = {
     verb.name: verb

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import entr
 from scipy.stats import binom
 
-from experiments.design import (
+from lakatos.experiments.design import (
     ShapeError,
     _keep,
     both_sides,
@@ -23,9 +23,9 @@ from experiments.design import (
     refine_trials,
     simulate_counts,
 )
-from experiments.errors import DesignError
-from experiments.task import Design, Stimuli
-from traces.digest import canonical_json
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.task import Design, Stimuli
+from lakatos.traces.digest import canonical_json
 
 
 def two_options(p):
@@ -43,7 +43,9 @@ def exact_information(theories, log_prior, trials):
     joint = []
     for p in theories:
         cells = [
-            np.mean(np.prod([p[:, trial, y] for trial, y in zip(trials, answers, strict=True)], axis=0))
+            np.mean(
+                np.prod([p[:, trial, y] for trial, y in zip(trials, answers, strict=True)], axis=0)
+            )
             for answers in product(range(p.shape[2]), repeat=len(trials))
         ]
         joint.append(cells)
@@ -59,11 +61,15 @@ class TestExpectedInformationGain:
     def test_theories_that_never_agree_give_the_entropy_of_the_prior(self):
         with np.errstate(divide="ignore"):
             log_predictive = np.log(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]))
-        assert expected_information_gain(log_predictive, np.log([0.3, 0.7])) == pytest.approx(entr([0.3, 0.7]).sum())
+        assert expected_information_gain(log_predictive, np.log([0.3, 0.7])) == pytest.approx(
+            entr([0.3, 0.7]).sum()
+        )
 
     def test_theories_that_always_agree_give_nothing(self):
         log_predictive = np.log(np.full((3, 2, 2), 0.5))
-        assert expected_information_gain(log_predictive, uniform(3)) == pytest.approx([0, 0], abs=1e-12)
+        assert expected_information_gain(log_predictive, uniform(3)) == pytest.approx(
+            [0, 0], abs=1e-12
+        )
 
     def test_a_symmetric_channel_has_its_known_capacity(self):
         log_predictive = np.log(two_options([[0.1], [0.9]]))
@@ -109,7 +115,9 @@ class TestChooseTrials:
                 for row in range(6)
                 if row not in found.rows[: n - 1]
             }
-            assert found.information[n - 1] == pytest.approx(values[found.rows[n - 1]] - before, abs=3e-6)
+            assert found.information[n - 1] == pytest.approx(
+                values[found.rows[n - 1]] - before, abs=3e-6
+            )
             assert values[found.rows[n - 1]] == pytest.approx(max(values.values()), abs=3e-6)
             before = values[found.rows[n - 1]]
         assert found.total == pytest.approx(before, abs=1e-5)
@@ -121,7 +129,8 @@ class TestChooseTrials:
         theories, log_prior = random_theories(rng), np.log([0.5, 0.3, 0.2])
         exact = exact_information(theories, log_prior, range(6))
         totals = [
-            choose_trials(theories, log_prior, n_trials=6, rng=rng, random_share=0, n_ways=6).total for _ in range(200)
+            choose_trials(theories, log_prior, n_trials=6, rng=rng, random_share=0, n_ways=6).total
+            for _ in range(200)
         ]
         # Which trial comes next depends on the ways kept, but all six are chosen: the sum is that of any order.
         assert abs(np.mean(totals) - exact) < 4 * np.std(totals, ddof=1) / np.sqrt(200)
@@ -132,7 +141,9 @@ class TestChooseTrials:
         # says nothing; the second one says whether it equals the first.
         a = two_options(np.repeat([[1e-9], [1 - 1e-9]], 4, axis=1))
         b = two_options(np.full((2, 4), 0.5))
-        found = choose_trials([a, b], uniform(2), n_trials=2, rng=np.random.default_rng(0), random_share=0)
+        found = choose_trials(
+            [a, b], uniform(2), n_trials=2, rng=np.random.default_rng(0), random_share=0
+        )
         exact = entr([0.75, 0.25]).sum() - 0.5 * np.log(2)
         assert found.information[0] == pytest.approx(0, abs=1e-6)
         assert found.information[1] == pytest.approx(exact, abs=1e-5)
@@ -141,10 +152,15 @@ class TestChooseTrials:
         rng = np.random.default_rng(5)
         theories = random_theories(rng)
         predictive = np.stack(
-            [np.stack([binom.pmf(k, 3, p[..., 1]).mean(axis=0) for k in range(4)], axis=-1) for p in theories]
+            [
+                np.stack([binom.pmf(k, 3, p[..., 1]).mean(axis=0) for k in range(4)], axis=-1)
+                for p in theories
+            ]
         )
         exact = expected_information_gain(np.log(predictive), uniform(3))
-        found = choose_trials(theories, uniform(3), n_trials=1, rng=rng, random_share=0, repetitions=3)
+        found = choose_trials(
+            theories, uniform(3), n_trials=1, rng=rng, random_share=0, repetitions=3
+        )
         assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
         assert found.rows[0] == int(np.argmax(exact))
 
@@ -154,9 +170,16 @@ class TestChooseTrials:
         copied = [np.concatenate([item[:1]] * 3 + [item[1:]]) for item in (p, q)]
         log_weights = [np.log([0.75, 0.25])] * 2
         first = choose_trials(
-            [p, q], uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0, log_weights=log_weights
+            [p, q],
+            uniform(2),
+            n_trials=1,
+            rng=np.random.default_rng(0),
+            random_share=0,
+            log_weights=log_weights,
         )
-        second = choose_trials(copied, uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0)
+        second = choose_trials(
+            copied, uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0
+        )
         assert first.rows == second.rows
         assert first.information == pytest.approx(second.information, abs=1e-6)
 
@@ -164,17 +187,24 @@ class TestChooseTrials:
     @settings(max_examples=25, deadline=None)
     def test_rows_are_different_and_the_random_share_is_marked(self, n_trials, random_share, seed):
         rng = np.random.default_rng(seed)
-        found = choose_trials(random_theories(rng), uniform(3), n_trials=n_trials, rng=rng, random_share=random_share)
+        found = choose_trials(
+            random_theories(rng), uniform(3), n_trials=n_trials, rng=rng, random_share=random_share
+        )
         assert len(set(found.rows)) == len(found.rows) == len(found.information) == n_trials
         assert len(found.random_rows) == round(random_share * n_trials)
-        assert [place for place, gain in enumerate(found.information) if np.isnan(gain)] == list(found.random_rows)
+        assert [place for place, gain in enumerate(found.information) if np.isnan(gain)] == list(
+            found.random_rows
+        )
 
     @pytest.mark.statistical
     def test_random_trials_are_uniform_over_the_rest(self):
         rng = np.random.default_rng(8)
         theories = random_theories(rng)
         first = choose_trials(theories, uniform(3), n_trials=1, rng=rng, random_share=0).rows[0]
-        drawn = [choose_trials(theories, uniform(3), n_trials=2, rng=rng, random_share=0.5).rows[1] for _ in range(500)]
+        drawn = [
+            choose_trials(theories, uniform(3), n_trials=2, rng=rng, random_share=0.5).rows[1]
+            for _ in range(500)
+        ]
         counts = np.bincount(drawn, minlength=6)
         assert counts[first] == 0
         error = np.sqrt(500 * 0.2 * 0.8)
@@ -183,7 +213,8 @@ class TestChooseTrials:
     def test_the_same_seed_gives_the_same_trials(self):
         theories = random_theories(np.random.default_rng(9))
         one, two = (
-            choose_trials(theories, uniform(3), n_trials=4, rng=np.random.default_rng(1)).rows for _ in range(2)
+            choose_trials(theories, uniform(3), n_trials=4, rng=np.random.default_rng(1)).rows
+            for _ in range(2)
         )
         assert one == two
 
@@ -192,8 +223,12 @@ class TestChooseTrials:
         theories = random_theories(rng)
         with np.errstate(divide="ignore"):
             log_prior = np.log([0.5, 0.5, 0.0])
-        found = choose_trials(theories, log_prior, n_trials=3, rng=np.random.default_rng(0), random_share=0)
-        alone = choose_trials(theories[:2], uniform(2), n_trials=3, rng=np.random.default_rng(0), random_share=0)
+        found = choose_trials(
+            theories, log_prior, n_trials=3, rng=np.random.default_rng(0), random_share=0
+        )
+        alone = choose_trials(
+            theories[:2], uniform(2), n_trials=3, rng=np.random.default_rng(0), random_share=0
+        )
         assert found.rows == alone.rows
         assert found.information == pytest.approx(alone.information, abs=1e-6)
 
@@ -206,9 +241,14 @@ class TestChooseTrials:
         assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
 
     def test_more_trials_than_candidates_are_refused(self):
-        with pytest.raises(DesignError, match="7 trials were asked for and the design space offers 6"):
+        with pytest.raises(
+            DesignError, match="7 trials were asked for and the design space offers 6"
+        ):
             choose_trials(
-                random_theories(np.random.default_rng(0)), uniform(3), n_trials=7, rng=np.random.default_rng()
+                random_theories(np.random.default_rng(0)),
+                uniform(3),
+                n_trials=7,
+                rng=np.random.default_rng(),
             )
 
     def test_theories_for_different_trials_are_refused(self):
@@ -220,7 +260,12 @@ class TestChooseTrials:
         p = two_options([[0.1, 0.1, 0.5], [0.9, 0.9, 0.5]])
         theories = [p[:1], p[1:]]
         found = choose_trials(
-            theories, uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0, costs=np.array([2, 1, 0.1])
+            theories,
+            uniform(2),
+            n_trials=1,
+            rng=np.random.default_rng(0),
+            random_share=0,
+            costs=np.array([2, 1, 0.1]),
         )
         assert found.rows == (1,)
 
@@ -229,9 +274,13 @@ class TestChooseTrials:
         p = two_options([[0.01, 0.4, 0.4], [0.99, 0.6, 0.6]])
         theories, costs = [p[:1], p[1:]], np.array([10.0, 0.1, 0.1])
         rng = np.random.default_rng(0)
-        found = choose_trials(theories, uniform(2), n_trials=3, rng=rng, random_share=0, costs=costs, budget=10.0)
+        found = choose_trials(
+            theories, uniform(2), n_trials=3, rng=rng, random_share=0, costs=costs, budget=10.0
+        )
         assert found.rows == (0,)
-        cheap = choose_trials(theories, uniform(2), n_trials=3, rng=rng, random_share=0, costs=costs, budget=9.0)
+        cheap = choose_trials(
+            theories, uniform(2), n_trials=3, rng=rng, random_share=0, costs=costs, budget=9.0
+        )
         assert set(cheap.rows) == {1, 2}
         with pytest.raises(DesignError, match=r"cheapest of 3 trials costs 0\.1"):
             choose_trials(theories, uniform(2), n_trials=3, rng=rng, costs=costs, budget=0.05)
@@ -241,7 +290,9 @@ class TestChooseTrials:
     def test_no_batch_costs_more_than_the_budget(self, seed, budget):
         rng = np.random.default_rng(seed)
         costs = rng.uniform(0.1, 0.3, 6)
-        found = choose_trials(random_theories(rng), uniform(3), n_trials=6, rng=rng, costs=costs, budget=budget)
+        found = choose_trials(
+            random_theories(rng), uniform(3), n_trials=6, rng=rng, costs=costs, budget=budget
+        )
         assert costs[list(found.rows)].sum() <= budget + 1e-9
         assert len(set(found.rows)) == len(found.rows) >= 1
 
@@ -249,14 +300,20 @@ class TestChooseTrials:
         theories = random_theories(np.random.default_rng(20), n_theories=4)
         rng = np.random.default_rng(0)
         pair = choose_trials(theories, pair_prior(4, (1, 3)), n_trials=3, rng=rng, random_share=0)
-        alone = choose_trials([theories[1], theories[3]], uniform(2), n_trials=3, rng=rng, random_share=0)
+        alone = choose_trials(
+            [theories[1], theories[3]], uniform(2), n_trials=3, rng=rng, random_share=0
+        )
         assert pair == alone
 
     def test_showing_both_sides_is_showing_twice_to_those_who_do_not_care(self):
         theories = random_theories(np.random.default_rng(21))
         rng = np.random.default_rng(0)
-        both = choose_trials([both_sides(p, p) for p in theories], uniform(3), n_trials=3, rng=rng, random_share=0)
-        twice = choose_trials(theories, uniform(3), n_trials=3, rng=rng, random_share=0, repetitions=2)
+        both = choose_trials(
+            [both_sides(p, p) for p in theories], uniform(3), n_trials=3, rng=rng, random_share=0
+        )
+        twice = choose_trials(
+            theories, uniform(3), n_trials=3, rng=rng, random_share=0, repetitions=2
+        )
         assert both.rows == twice.rows
         assert both.information == pytest.approx(twice.information, abs=3e-6)
 
@@ -275,7 +332,10 @@ class TestInformationAboutPeople:
     @pytest.mark.parametrize("n_options", [2, 3])
     def test_a_person_is_told_from_others_as_theories_are(self, n_options):
         rng = np.random.default_rng(23)
-        p, weights = rng.dirichlet(np.ones(n_options), size=(3000, 700)), rng.dirichlet(np.ones(3000))
+        p, weights = (
+            rng.dirichlet(np.ones(n_options), size=(3000, 700)),
+            rng.dirichlet(np.ones(3000)),
+        )
         exact = expected_information_gain(np.log(p), np.log(weights))
         found = information_about_people(np.moveaxis(p, -1, 0)[:-1].astype(np.float32), weights)
         assert found == pytest.approx(exact, abs=2e-6)
@@ -338,7 +398,14 @@ class TestRefineTrials:
         predictive = np.stack([p.mean(axis=0) for p in self.answers(grid)])
         exact = expected_information_gain(np.log(predictive), uniform(2))
         at = expected_information_gain(
-            np.log(np.stack([p.mean(axis=0) for p in self.answers(Stimuli({"x": np.array([0.2, *found["x"]])}))])),
+            np.log(
+                np.stack(
+                    [
+                        p.mean(axis=0)
+                        for p in self.answers(Stimuli({"x": np.array([0.2, *found["x"]])}))
+                    ]
+                )
+            ),
             uniform(2),
         )
         assert gained == pytest.approx(at[1] - at[0], abs=1e-5)
@@ -360,16 +427,26 @@ class TestInformationOfBatch:
     @pytest.mark.parametrize("trials", [[0], [1, 4], [0, 2, 5]])
     def test_few_trials_are_enumerated(self, trials):
         theories, log_prior = random_theories(np.random.default_rng(12)), np.log([0.2, 0.3, 0.5])
-        found = information_of_batch([p[:, trials] for p in theories], log_prior, rng=np.random.default_rng(2))
+        found = information_of_batch(
+            [p[:, trials] for p in theories], log_prior, rng=np.random.default_rng(2)
+        )
         assert found.standard_error == 0
         assert found.value == pytest.approx(exact_information(theories, log_prior, trials))
 
     @pytest.mark.statistical
     def test_many_trials_are_simulated(self):
-        theories, log_prior = random_theories(np.random.default_rng(12), n_trials=13), np.log([0.2, 0.3, 0.5])
-        found = information_of_batch(theories, log_prior, rng=np.random.default_rng(2), n_people=3000)
+        theories, log_prior = (
+            random_theories(np.random.default_rng(12), n_trials=13),
+            np.log([0.2, 0.3, 0.5]),
+        )
+        found = information_of_batch(
+            theories, log_prior, rng=np.random.default_rng(2), n_people=3000
+        )
         assert 0 < found.standard_error < 0.01
-        assert abs(found.value - exact_information(theories, log_prior, range(13))) < 4 * found.standard_error
+        assert (
+            abs(found.value - exact_information(theories, log_prior, range(13)))
+            < 4 * found.standard_error
+        )
 
     def test_equal_theories_give_nothing(self):
         p = random_theories(np.random.default_rng(13), n_theories=1)[0]
@@ -379,7 +456,9 @@ class TestInformationOfBatch:
     def test_a_theory_without_prior_probability_adds_nothing(self):
         theories = random_theories(np.random.default_rng(14), n_theories=2)
         with np.errstate(divide="ignore"):
-            found = information_of_batch(theories, np.log([1.0, 0.0]), rng=np.random.default_rng(0), n_people=50)
+            found = information_of_batch(
+                theories, np.log([1.0, 0.0]), rng=np.random.default_rng(0), n_people=50
+            )
         assert found.value == pytest.approx(0, abs=1e-12)
 
 

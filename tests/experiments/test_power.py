@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from experiments.design import ShapeError
-from experiments.errors import DesignError
-from experiments.power import (
+from lakatos.experiments.design import ShapeError
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.power import (
     PowerTable,
     _recovered,
     _recovered_by_size,
@@ -39,18 +39,24 @@ class TestRecoveryPower:
     @pytest.mark.statistical
     @pytest.mark.parametrize(("p", "q", "n"), [(0.5, 0.7, 20), (0.5, 0.7, 60), (0.9, 0.6, 10)])
     def test_agrees_with_the_closed_form_for_one_trial(self, p, q, n):
-        table = recovery_power([single(p), single(q)], 1, n, np.random.default_rng(1), n_simulations=4000)
+        table = recovery_power(
+            [single(p), single(q)], 1, n, np.random.default_rng(1), n_simulations=4000
+        )
         for pair, exact in (((0, 1), exact_power(p, q, n)), ((1, 0), exact_power(q, p, n))):
             assert abs(table.power[pair] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
 
     @pytest.mark.statistical
     def test_pooled_power_agrees_with_enumeration(self):
         p, q, n_answers = np.array([0.3, 0.6]), np.array([0.45, 0.5]), np.array([40, 25])
-        k = np.stack(np.meshgrid(np.arange(41), np.arange(26), indexing="ij"), axis=-1).reshape(-1, 2)
+        k = np.stack(np.meshgrid(np.arange(41), np.arange(26), indexing="ij"), axis=-1).reshape(
+            -1, 2
+        )
         chance = binom.pmf(k, n_answers, p).prod(axis=1)
         scores = k * np.log(p / q) + (n_answers - k) * np.log((1 - p) / (1 - q))
         value = scores.sum(axis=1) / n_answers.sum()
-        error = np.sqrt(2 * ((scores - value[:, None] * n_answers) ** 2).sum(axis=1)) / n_answers.sum()
+        error = (
+            np.sqrt(2 * ((scores - value[:, None] * n_answers) ** 2).sum(axis=1)) / n_answers.sum()
+        )
         exact = chance[value > 2 * error].sum()
         table = recovery_power(
             [single(*p), single(*q)],
@@ -68,20 +74,29 @@ class TestRecoveryPower:
     def test_pooled_answers_are_of_the_mean_person(self):
         mixed = np.concatenate([single(0.1, 0.2), single(0.9, 0.8)])
         alike = single(0.5, 0.5)
-        table = recovery_power([mixed, alike], 1, 50, np.random.default_rng(3), n_simulations=20, pooled=True)
+        table = recovery_power(
+            [mixed, alike], 1, 50, np.random.default_rng(3), n_simulations=20, pooled=True
+        )
         assert np.all(table.n_recovered == 0)
 
     def test_people_who_differ_are_told_from_people_who_are_alike(self):
         # On average both theories predict even odds everywhere; only a person's own consistency tells them apart.
         mixed = np.concatenate([single(0.1, 0.1, 0.1), single(0.9, 0.9, 0.9)])
-        table = recovery_power([mixed, single(0.5, 0.5, 0.5)], 2, 30, np.random.default_rng(4), n_simulations=50)
+        table = recovery_power(
+            [mixed, single(0.5, 0.5, 0.5)], 2, 30, np.random.default_rng(4), n_simulations=50
+        )
         assert table.separates((0, 1))
 
     def test_weights_can_silence_a_draw(self):
         mixed = np.concatenate([single(0.2, 0.4), single(0.9, 0.9)])
         weights = [np.array([0.0, -800.0]), np.zeros(1)]
         table = recovery_power(
-            [mixed, single(0.2, 0.4)], 1, 20, np.random.default_rng(5), n_simulations=20, log_weights=weights
+            [mixed, single(0.2, 0.4)],
+            1,
+            20,
+            np.random.default_rng(5),
+            n_simulations=20,
+            log_weights=weights,
         )
         assert np.all(table.n_recovered == 0)
 
@@ -92,11 +107,15 @@ class TestRecoveryPower:
         assert table.n_needed((0, 1)) is None
 
     def test_the_diagonal_is_no_power(self):
-        table = recovery_power([single(0.3), single(0.6)], 1, 20, np.random.default_rng(7), n_simulations=20)
+        table = recovery_power(
+            [single(0.3), single(0.6)], 1, 20, np.random.default_rng(7), n_simulations=20
+        )
         assert np.isnan(np.diag(table.power)).all()
 
     def test_one_person_decides_nothing(self):
-        table = recovery_power([single(0.01), single(0.99)], 1, 1, np.random.default_rng(8), n_simulations=20)
+        table = recovery_power(
+            [single(0.01), single(0.99)], 1, 1, np.random.default_rng(8), n_simulations=20
+        )
         assert np.all(table.n_recovered == 0)
 
     def test_a_single_theory_is_refused(self):
@@ -106,7 +125,12 @@ class TestRecoveryPower:
     def test_a_wrong_number_of_pooled_answers_is_refused(self):
         with pytest.raises(ShapeError, match="one number for each of the 1 trials"):
             recovery_power(
-                [single(0.5), single(0.6)], 1, 10, np.random.default_rng(), pooled=True, n_answers=np.array([3, 4])
+                [single(0.5), single(0.6)],
+                1,
+                10,
+                np.random.default_rng(),
+                pooled=True,
+                n_answers=np.array([3, 4]),
             )
 
     def test_nobody_is_refused(self):
@@ -118,7 +142,9 @@ class TestSampleSize:
     @given(st.integers(0, 1000), st.integers(2, 30))
     def test_samples_of_all_sizes_follow_the_rule_for_one(self, seed, n):
         values = np.random.default_rng(seed).normal(0.4, 1, size=(7, 30))
-        assert np.array_equal(_recovered_by_size(values)[:, n - 1], _recovered(values[:, :n], np.ones(n)))
+        assert np.array_equal(
+            _recovered_by_size(values)[:, n - 1], _recovered(values[:, :n], np.ones(n))
+        )
 
     @pytest.mark.statistical
     def test_the_size_found_has_the_power_by_the_closed_form(self):
@@ -129,23 +155,37 @@ class TestSampleSize:
         error = np.sqrt(0.9 * 0.1 / 4000)
         assert exact > 0.9 - 4 * error
         sizes = range(table.n_units - 12, table.n_units)
-        assert min(min(exact_power(0.5, 0.75, n), exact_power(0.75, 0.5, n)) for n in sizes) < 0.9 + 4 * error
+        assert (
+            min(min(exact_power(0.5, 0.75, n), exact_power(0.75, 0.5, n)) for n in sizes)
+            < 0.9 + 4 * error
+        )
 
     def test_pairs_that_nobody_can_separate_do_not_set_the_size(self):
         theories = [single(0.2), single(0.8), single(0.8)]
-        table = find_n_participants(theories, 2, np.random.default_rng(10), most=60, n_simulations=100)
+        table = find_n_participants(
+            theories, 2, np.random.default_rng(10), most=60, n_simulations=100
+        )
         assert table.n_units < 30
         assert table.separates((0, 1))
         assert not table.separates((1, 2))
 
     def test_without_a_separable_pair_everybody_is_asked(self):
         p = single(0.5)
-        assert find_n_participants([p, p], 1, np.random.default_rng(11), most=7, n_simulations=20).n_units == 7
+        assert (
+            find_n_participants(
+                [p, p], 1, np.random.default_rng(11), most=7, n_simulations=20
+            ).n_units
+            == 7
+        )
 
     def test_only_pairs_that_matter_set_the_size(self):
         theories = [single(0.2), single(0.8), single(0.72)]
-        every = find_n_participants(theories, 4, np.random.default_rng(12), most=200, n_simulations=100)
-        some = find_n_participants(theories, 4, np.random.default_rng(12), most=200, n_simulations=100, pairs=[(1, 0)])
+        every = find_n_participants(
+            theories, 4, np.random.default_rng(12), most=200, n_simulations=100
+        )
+        some = find_n_participants(
+            theories, 4, np.random.default_rng(12), most=200, n_simulations=100, pairs=[(1, 0)]
+        )
         assert some.n_units < every.n_units
 
     def test_the_number_needed_is_about_right(self):
@@ -161,8 +201,14 @@ class TestSampleSize:
         table = find_n_of_people(people, np.random.default_rng(15), most=260, n_simulations=4000)
         exact = min(exact_power(0.5, 0.75, table.n_units), exact_power(0.75, 0.5, table.n_units))
         # The 4000 people are drawn again for each sample, so that their own share of yes, off by chance, matters too.
-        slope = max(abs(exact_power(0.5, 0.75 + d, table.n_units) - exact) for d in (-0.01, 0.01)) / 0.01
-        assert abs(exact - 0.9) < 4 * np.hypot(np.sqrt(0.9 * 0.1 / 4000), slope * np.sqrt(0.25 / 4000)) + 0.02
+        slope = (
+            max(abs(exact_power(0.5, 0.75 + d, table.n_units) - exact) for d in (-0.01, 0.01))
+            / 0.01
+        )
+        assert (
+            abs(exact - 0.9)
+            < 4 * np.hypot(np.sqrt(0.9 * 0.1 / 4000), slope * np.sqrt(0.25 / 4000)) + 0.02
+        )
 
     @pytest.mark.statistical
     def test_scores_of_people_are_those_of_their_answers(self):
@@ -181,7 +227,10 @@ class TestSampleSize:
 def table_of(power, effect=0.1, n=100, n_units=20):
     power = np.asarray(power, dtype=float)
     return PowerTable(
-        np.rint(np.nan_to_num(power) * n).astype(int), np.full(power.shape, effect), n_simulations=n, n_units=n_units
+        np.rint(np.nan_to_num(power) * n).astype(int),
+        np.full(power.shape, effect),
+        n_simulations=n,
+        n_units=n_units,
     )
 
 
@@ -195,7 +244,10 @@ class TestJudgeDesign:
         assert verdict.separable == ((0, 1),)
         assert verdict.indistinguishable == ((0, 2), (1, 2))
         assert "take the best and weighted sum (power 0.92)" in verdict.reason
-        assert "Carried as ties: when take the best is true it beats tallying in 0.20" in verdict.reason
+        assert (
+            "Carried as ties: when take the best is true it beats tallying in 0.20"
+            in verdict.reason
+        )
 
     def test_a_design_that_separates_no_open_pair_is_refused_with_what_would_help(self):
         verdict = judge_design(self.TABLE, [(2, 1)], names=self.NAMES)
@@ -207,7 +259,10 @@ class TestJudgeDesign:
 
     def test_where_more_people_would_not_help_the_reason_says_so(self):
         table = table_of([[np.nan, 0.0], [0.0, np.nan]], effect=0.0)
-        assert "more participants would not help" in judge_design(table, None, names=self.NAMES[:2]).reason
+        assert (
+            "more participants would not help"
+            in judge_design(table, None, names=self.NAMES[:2]).reason
+        )
 
     def test_without_an_open_pair_there_is_nothing_to_ask(self):
         verdict = judge_design(self.TABLE, [], names=self.NAMES)

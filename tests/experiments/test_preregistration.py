@@ -3,21 +3,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.design import design_to_json
-from experiments.errors import PreregistrationError
-from experiments.preregistration import Preregistration, check_preregistered, summarise_design
-from experiments.record import PairPower
-from experiments.task import Design, Stimuli
-from experiments.testing import preregister
-from traces.digest import digest_of
-from traces.record import body_of, digests_in, parse_record
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.errors import PreregistrationError
+from lakatos.experiments.preregistration import (
+    Preregistration,
+    check_preregistered,
+    summarise_design,
+)
+from lakatos.experiments.record import PairPower
+from lakatos.experiments.task import Design, Stimuli
+from lakatos.experiments.testing import preregister
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of, digests_in, parse_record
 
 FIRST, SECOND = digest_of("first theory"), digest_of("second theory")
 
 
 @pytest.fixture
 def design():
-    return Design("1.1", Stimuli({"x": np.arange(4.0)}), repetitions=2, n_participants=5, random_coverage=(3,))
+    return Design(
+        "1.1", Stimuli({"x": np.arange(4.0)}), repetitions=2, n_participants=5, random_coverage=(3,)
+    )
 
 
 @pytest.fixture
@@ -31,19 +37,27 @@ def preregistration(design):
         n_draws=512,
         n_participants=5,
         exclusion_rules=("Answers faster than 200 ms are left out.",),
-        powers=(PairPower(first=FIRST, second=SECOND, power_first=0.93, power_second=0.97, separable=True),),
+        powers=(
+            PairPower(
+                first=FIRST, second=SECOND, power_first=0.93, power_second=0.97, separable=True
+            ),
+        ),
         analysis="Closer than two standard errors is a tie.",
         stopping_rule="fixed sample",
     )
 
 
 def test_it_reads_back_from_the_journal(preregistration):
-    again = parse_record("preregistration", body_of(preregistration), {"preregistration": Preregistration})
+    again = parse_record(
+        "preregistration", body_of(preregistration), {"preregistration": Preregistration}
+    )
     assert again == preregistration
 
 
 def test_the_audit_finds_all_that_it_names(preregistration):
-    assert {FIRST, SECOND, preregistration.design, preregistration.predictions} <= set(digests_in(preregistration))
+    assert {FIRST, SECOND, preregistration.design, preregistration.predictions} <= set(
+        digests_in(preregistration)
+    )
 
 
 def test_the_page_says_what_was_frozen(preregistration):

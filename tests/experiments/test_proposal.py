@@ -3,10 +3,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.errors import DesignError, StimuliError
-from experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
-from experiments.task import Stimuli
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import DesignError, StimuliError
+from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
+from lakatos.experiments.task import Stimuli
 
 
 class TestProposals:
@@ -23,7 +23,9 @@ class TestProposals:
         )
 
     def test_trials_that_a_search_could_have_chosen_pass(self):
-        check_proposal(self.DOMAIN, self.SPACE, self.trials([[2, 0, 1], [0, 1, 1]], [[0, 1, 2], [1, 1, 0]]))
+        check_proposal(
+            self.DOMAIN, self.SPACE, self.trials([[2, 0, 1], [0, 1, 1]], [[0, 1, 2], [1, 1, 0]])
+        )
 
     @pytest.mark.parametrize(
         ("pairs", "words"),
@@ -33,8 +35,14 @@ class TestProposals:
                 "proposed trial 1 .* outside the ranges",
             ),
             ([[[2, 1, 1], [0, 1, 1]]], "proposed trial 0 .* better whatever one's taste"),
-            ([[[2, 0, 1], [0, 1, 1]], [[0, 1, 1], [2, 0, 1]]], "proposed trial 1 .* is there twice"),
-            ([[[2, 0, 0], [0, 1, 0]]], r"forbidden by the study \(n_discriminating_cues <= 2; level > 9\)"),
+            (
+                [[[2, 0, 1], [0, 1, 1]], [[0, 1, 1], [2, 0, 1]]],
+                "proposed trial 1 .* is there twice",
+            ),
+            (
+                [[[2, 0, 0], [0, 1, 0]]],
+                r"forbidden by the study \(n_discriminating_cues <= 2; level > 9\)",
+            ),
         ],
     )
     def test_others_are_refused_with_the_first_that_is_wrong(self, pairs, words):
@@ -50,11 +58,15 @@ class TestProposals:
         space = self.DOMAIN.space(self.SPACE)
         found = are_forbidden(self.DOMAIN, space, ["n_discriminating_cues < 3", "level >= 0.7"])
         features = self.DOMAIN.features(space)
-        assert np.array_equal(found, (features["n_discriminating_cues"] < 3) | (features["level"] >= 0.7))
+        assert np.array_equal(
+            found, (features["n_discriminating_cues"] < 3) | (features["level"] >= 0.7)
+        )
         assert 0 < found.sum() < len(space)
 
     def test_a_condition_on_no_feature_is_refused(self):
-        with pytest.raises(DesignError, match=r"'colour > 1' names no feature of the multiattribute domain; it has"):
+        with pytest.raises(
+            DesignError, match=r"'colour > 1' names no feature of the multiattribute domain; it has"
+        ):
             are_forbidden(self.DOMAIN, self.DOMAIN.space(self.SPACE), ["colour > 1"])
 
     @pytest.mark.parametrize("text", ["level", "level > x", "level => 1", "level > 1 and 2"])
@@ -64,7 +76,15 @@ class TestProposals:
 
     def test_costs_grow_with_features_and_repetitions(self):
         space = self.DOMAIN.space(self.SPACE)
-        found = costs_of(self.DOMAIN, space, per_response=2.0, features={"n_discriminating_cues": 0.5}, repetitions=3)
-        assert found == pytest.approx(3 * (2 + 0.5 * self.DOMAIN.features(space)["n_discriminating_cues"]))
+        found = costs_of(
+            self.DOMAIN,
+            space,
+            per_response=2.0,
+            features={"n_discriminating_cues": 0.5},
+            repetitions=3,
+        )
+        assert found == pytest.approx(
+            3 * (2 + 0.5 * self.DOMAIN.features(space)["n_discriminating_cues"])
+        )
         with pytest.raises(DesignError, match="would cost"):
             costs_of(self.DOMAIN, space, per_response=1.0, features={"n_discriminating_cues": -0.5})

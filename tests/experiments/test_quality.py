@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.participants.answers import PersonAnswers
-from experiments.quality import (
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.quality import (
     Alternation,
     Comprehension,
     Duplicate,
@@ -52,8 +52,16 @@ def test_nobody_is_excluded_for_usual_answers():
     ("changes", "rule", "value"),
     [
         ({"response_time_ms": (100.0, 250.0, 290.0, 2000.0)}, TooFast(300), 270.0),
-        ({"response_time_ms": (900.0,) * 4, "server_time_ms": (800.0, 1.0, 1.0, 2.0)}, TooFast(300), 201.0),
-        ({"response_time_ms": (5000.0,) * 4, "server_time_ms": (6.0,) * 4}, ImpossibleTimes(0.1), 1.0),
+        (
+            {"response_time_ms": (900.0,) * 4, "server_time_ms": (800.0, 1.0, 1.0, 2.0)},
+            TooFast(300),
+            201.0,
+        ),
+        (
+            {"response_time_ms": (5000.0,) * 4, "server_time_ms": (6.0,) * 4},
+            ImpossibleTimes(0.1),
+            1.0,
+        ),
         (
             {"response_time_ms": (900.0,) * 4, "server_time_ms": (950.0, 950.0, 500.0, 950.0)},
             ImpossibleTimes(0.1),
@@ -81,7 +89,10 @@ def test_each_rule_gives_the_number_that_decided(changes, rule, value):
         ({"response_time_ms": (300.0, 300.0, 300.0, 300.0)}, TooFast(300)),
         ({"response_time_ms": (100.0, 900.0, 900.0, 900.0)}, FastAnswers(200, 0.25)),
         ({"response_time_ms": ()}, TooFast(300)),
-        ({"response_time_ms": (900.0,) * 4, "server_time_ms": (4000.0, 0.0, 0.0, 0.0)}, ImpossibleTimes(0.1)),
+        (
+            {"response_time_ms": (900.0,) * 4, "server_time_ms": (4000.0, 0.0, 0.0, 0.0)},
+            ImpossibleTimes(0.1),
+        ),
         ({"response_time_ms": (900.0,) * 4}, ImpossibleTimes(0.1)),
         ({"response_time_ms": ()}, FastAnswers(200, 0.0)),
         ({"response": (1, 1, 1, 0)}, OneKey(0.75)),
@@ -113,9 +124,16 @@ def test_earlier_experiments_count_only_where_the_rule_says_so():
 
 
 def test_every_broken_rule_is_told():
-    careless = replace(USUAL, response=(1, 1, 1, 1), response_time_ms=(90.0,) * 4, checks=(False, False))
+    careless = replace(
+        USUAL, response=(1, 1, 1, 1), response_time_ms=(90.0,) * 4, checks=(False, False)
+    )
     found = exclude([careless], ALL)
-    assert [item.rule.key for item in found] == ["too_fast", "fast_answers", "one_key", "failed_checks"]
+    assert [item.rule.key for item in found] == [
+        "too_fast",
+        "fast_answers",
+        "one_key",
+        "failed_checks",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -126,10 +144,19 @@ def test_every_broken_rule_is_told():
             "People whose median response time is below 300 ms are excluded, and people whose mean time between "
             "answers, by the server's clock, is below 300 ms.",
         ),
-        (FastAnswers(200, 0.1), "People with more than 10% of their answers faster than 200 ms are excluded."),
-        (OneKey(0.95), "People who chose the same side in more than 95% of their answers are excluded."),
+        (
+            FastAnswers(200, 0.1),
+            "People with more than 10% of their answers faster than 200 ms are excluded.",
+        ),
+        (
+            OneKey(0.95),
+            "People who chose the same side in more than 95% of their answers are excluded.",
+        ),
         (FailedChecks(1), "People who failed more than 1 attention check are excluded."),
-        (Comprehension(2), "People who needed more than 2 attempts at the comprehension check are excluded."),
+        (
+            Comprehension(2),
+            "People who needed more than 2 attempts at the comprehension check are excluded.",
+        ),
     ],
 )
 def test_words_hold_the_limit(rule, words):

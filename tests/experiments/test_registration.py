@@ -3,18 +3,20 @@ import json
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.registration import registration, to_markdown
-from experiments.task import Design
-from experiments.testing import preregister
-from traces.digest import digest_of
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.registration import registration, to_markdown
+from lakatos.experiments.task import Design
+from lakatos.experiments.testing import preregister
+from lakatos.traces.digest import digest_of
 
 THEORY = digest_of("a theory")
 
 
 def made(domain, n_options, source="web", asked=False, **changes):
     task = DOMAINS[domain]
-    settings = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]} if domain == "multiattribute" else {}
+    settings = (
+        {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]} if domain == "multiattribute" else {}
+    )
     stimuli = task.candidates(settings, np.random.default_rng(1), 2)
     design = Design("2.1", stimuli, repetitions=3, n_participants=20)
     plan = preregister(design).model_copy(update={"rivals": {THEORY: "A | theory"}, **changes})
@@ -22,7 +24,13 @@ def made(domain, n_options, source="web", asked=False, **changes):
     assert n == n_options
     shares = np.broadcast_to(np.array([0.5, 0.25, 0.75])[:, None, None], (3, len(stimuli), n))
     arrays = {f"{THEORY}:proportions": shares[:, :, -1], f"{THEORY}:shares": shares}
-    about = {"record": "r" * 64, "study": "a study", "question": "Which?", "source": source, "asked": asked}
+    about = {
+        "record": "r" * 64,
+        "study": "a study",
+        "question": "Which?",
+        "source": source,
+        "asked": asked,
+    }
     return registration(plan, design, task, arrays, **about)
 
 
@@ -36,14 +44,18 @@ def test_two_options_have_one_share_a_trial():
 
 
 def test_of_more_options_every_share_is_there():
-    n_options = DOMAINS["offers"].n_options(DOMAINS["offers"].candidates({}, np.random.default_rng(1), 2))
+    n_options = DOMAINS["offers"].n_options(
+        DOMAINS["offers"].candidates({}, np.random.default_rng(1), 2)
+    )
     value = made("offers", n_options)
     assert len(value["predicted_options"]) == n_options > 2
     assert all(len(trial["shares"]["A | theory"]) == n_options for trial in value["predictions"])
 
 
 def test_rules_sample_and_stopping_stand_where_registries_ask_for_them():
-    value = made("multiattribute", 2, exclusion_rules=("Fast people are excluded.",), stopping_rule="At noon")
+    value = made(
+        "multiattribute", 2, exclusion_rules=("Fast people are excluded.",), stopping_rule="At noon"
+    )
     plan = value["osf_prereg"]
     assert plan["Analysis Plan"]["Data exclusion"] == "Fast people are excluded."
     assert plan["Sampling Plan"]["Stopping rule"] == "At noon"
@@ -55,7 +67,8 @@ def test_rules_sample_and_stopping_stand_where_registries_ask_for_them():
 
 
 @pytest.mark.parametrize(
-    ("source", "words"), [("web", "No, no data"), ("archival", "It's complicated. Registration prior to")]
+    ("source", "words"),
+    [("web", "No, no data"), ("archival", "It's complicated. Registration prior to")],
 )
 def test_whether_data_exist_is_said_as_it_is(source, words):
     value = made("multiattribute", 2, source)

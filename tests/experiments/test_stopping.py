@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.errors import DesignError
-from experiments.power import scores_of_people
-from experiments.stopping import StoppingPlan, decide, operate, plan_looks
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.power import scores_of_people
+from lakatos.experiments.stopping import StoppingPlan, decide, operate, plan_looks
 
 
 def gambler(p, k, n_most):
@@ -56,15 +56,28 @@ class TestOperate:
     @pytest.mark.statistical
     def test_walds_identity_holds(self):
         # E[log odds when stopping] = E[participants] * E[log odds of one]
-        rng, plan, people = np.random.default_rng(3), plan_looks(1, 1, 500, 20.0), coin_scores(0.6, 10)
+        rng, plan, people = (
+            np.random.default_rng(3),
+            plan_looks(1, 1, 500, 20.0),
+            coin_scores(0.6, 10),
+        )
         found = operate(plan, people, rng, n_simulations=4000)
         reached = 8 * np.log(1.5)  # the first multiple of one person's log odds above log 20
         mean = people[0][:, 0].mean() - people[0][:, 1].mean()
-        spread = 4 * (2 * reached * np.sqrt(found.wrong[0] / 4000) + mean * found.n_expected_error[0])
-        assert abs(reached * (found.correct[0] - found.wrong[0]) - mean * found.n_expected[0]) < spread
+        spread = 4 * (
+            2 * reached * np.sqrt(found.wrong[0] / 4000) + mean * found.n_expected_error[0]
+        )
+        assert (
+            abs(reached * (found.correct[0] - found.wrong[0]) - mean * found.n_expected[0]) < spread
+        )
 
     def test_theories_that_agree_are_asked_to_the_end(self):
-        found = operate(plan_looks(5, 5, 20, 3.0), np.zeros((2, 4, 2)), np.random.default_rng(0), n_simulations=10)
+        found = operate(
+            plan_looks(5, 5, 20, 3.0),
+            np.zeros((2, 4, 2)),
+            np.random.default_rng(0),
+            n_simulations=10,
+        )
         assert (found.undecided == 1).all()
         assert (found.n_expected == 20).all()
 
@@ -112,7 +125,9 @@ def test_the_plan_states_its_looks_and_its_threshold():
     assert "Bayes factor of at least 6" in text
 
 
-@pytest.mark.parametrize(("looks", "odds", "words"), [((), 3, "ascend"), ((4, 4), 3, "ascend"), ((4,), 1, "above 1")])
+@pytest.mark.parametrize(
+    ("looks", "odds", "words"), [((), 3, "ascend"), ((4, 4), 3, "ascend"), ((4,), 1, "above 1")]
+)
 def test_a_plan_that_decides_nothing_is_refused(looks, odds, words):
     with pytest.raises(DesignError, match=words):
         StoppingPlan(looks, odds)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from experiments.domains.learning import LearningDomain
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.errors import TrialsError
-from experiments.task import Stimuli, Trials, identities, with_random_sides
+from lakatos.experiments.domains.learning import LearningDomain
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli, Trials, identities, with_random_sides
 
 STIMULI = Stimuli({"x": np.arange(3.0)})
 
@@ -17,13 +17,19 @@ def trials(participant=(0, 0, 1), trial=(0, 1, 2), response=(0, 1, 1), count=(1,
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"response": (0.0, np.nan, 1.0)}, r"coins: row 1 \(participant 0, trial 1, response nan\) has no response"),
+        (
+            {"response": (0.0, np.nan, 1.0)},
+            r"coins: row 1 \(participant 0, trial 1, response nan\) has no response",
+        ),
         ({"response": (0, 1, -1)}, r"row 2 .* has no response; leave rows without an answer out"),
         ({"response": (0, 2, 1)}, r"row 1 .* holds an unknown option; responses are 0 to 1"),
         ({"trial": (0, 1, 7)}, r"row 2 .* names a trial outside 0\.\.2"),
         ({"participant": (0, -1, 1)}, "row 1 .* names nobody"),
         ({"count": (1, -1, 1)}, "row 1 .* fewer than 0 answers"),
-        ({"feedback": {"reward": np.array([1.0, np.nan, 0.0])}}, "the feedback 'reward' must be a finite number"),
+        (
+            {"feedback": {"reward": np.array([1.0, np.nan, 0.0])}},
+            "the feedback 'reward' must be a finite number",
+        ),
         ({"feedback": {"reward": np.zeros(2)}}, "for each of 3 answers"),
         ({"count": (1, 1)}, "column 'count' has 2 rows, not 3"),
     ],
@@ -34,7 +40,9 @@ def test_answers_that_cannot_be_are_refused_with_their_row_and_what_to_do(change
 
 
 def test_one_participant_is_not_enough_to_compare_theories():
-    with pytest.raises(TrialsError, match=r"answers of 1 participant; .* fewer than 2. Collect more"):
+    with pytest.raises(
+        TrialsError, match=r"answers of 1 participant; .* fewer than 2. Collect more"
+    ):
         trials(participant=(0, 0, 0)).check_comparable()
 
 
@@ -71,7 +79,10 @@ def test_sides_by_lot_change_half_of_the_trials_and_nothing_else():
     mixed = with_random_sides(domain, space, np.random.default_rng(0))
     turned = domain.swap_sides(space)
     same = [key == own for key, own in zip(mixed.keys, space.keys, strict=True)]
-    assert all(key in pair for key, pair in zip(mixed.keys, zip(space.keys, turned.keys, strict=True), strict=True))
+    assert all(
+        key in pair
+        for key, pair in zip(mixed.keys, zip(space.keys, turned.keys, strict=True), strict=True)
+    )
     assert abs(np.mean(same) - 0.5) < 4 * 0.5 / np.sqrt(len(space))
     assert identities(domain, mixed) == identities(domain, space)
 

@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from judges.anchor import AnchorItem
-from judges.feature import FEATURES
-from judges.judge import Submission
-from traces.digest import digest_of
+from lakatos.judges.anchor import AnchorItem
+from lakatos.judges.feature import FEATURES
+from lakatos.judges.judge import Submission
+from lakatos.traces.digest import digest_of
 
-OF_EVIDENCE = ("advantage", "advantage_z", "total_advantage", "extra_parameters", "log_n_choices", "distance")
+OF_EVIDENCE = (
+    "advantage",
+    "advantage_z",
+    "total_advantage",
+    "extra_parameters",
+    "log_n_choices",
+    "distance",
+)
 
 
 def known_items(n: int = 500, seed: int = 1, weight: float = 3.0) -> list[AnchorItem]:
@@ -26,7 +33,10 @@ def known_items(n: int = 500, seed: int = 1, weight: float = 3.0) -> list[Anchor
         extra = {name: float(rng.normal()) for name in FEATURES if name not in OF_EVIDENCE}
         extra |= {"share_favouring": share, "machine_written": float(machine)}
         advantage, error = float(rng.normal(0, 0.02)), 0.02
-        label = bool(rng.random() < 1 / (1 + np.exp(-2 * weight * (share - 0.5) * 2 - 0.3 * advantage / error)))
+        label = bool(
+            rng.random()
+            < 1 / (1 + np.exp(-2 * weight * (share - 0.5) * 2 - 0.3 * advantage / error))
+        )
         found.append(
             AnchorItem(
                 submission=Submission(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from language_models.rehearsal.app import Answer
+from lakatos.language_models.rehearsal.app import Answer
 
 HIDDEN = '''"""Odd totals: people take the product whose ratings add up to an odd number, and now and then err."""
 PARAMETERS = {"lapse": {"prior": "uniform", "low": 0.05, "high": 0.15}}
@@ -33,7 +33,11 @@ TASKS = {
     "Propose trials on which": "experiment",
     "You compare two explanations": "judge",
 }
-LENS_WORDS = {"Change one mechanism": "mechanism", "Leave both theories": "leap", "fewer parameters": "simplify"}
+LENS_WORDS = {
+    "Change one mechanism": "mechanism",
+    "Leave both theories": "leap",
+    "fewer parameters": "simplify",
+}
 
 
 def task_of(body: Mapping[str, Any]) -> str:
@@ -78,18 +82,41 @@ def _arbiter(body: Mapping[str, Any]) -> dict[str, Any]:
     text = said(body)
     (mark,) = re.findall(r"from case file (#[0-9a-f]+)", text)
     (behind,) = re.findall(r"behind_nats_per_choice: (\S+)", text)
-    loser, leader = (re.findall(rf"^{name}: (.*)$", text, re.MULTILINE)[0] for name in ("loser", "leader"))
+    loser, leader = (
+        re.findall(rf"^{name}: (.*)$", text, re.MULTILINE)[0] for name in ("loser", "leader")
+    )
     return {
         "statements": [
             {
                 "text": f"The theory is behind by {behind} nats per choice.",
                 "cites": [mark],
-                "claims": [claim("score", loser, leader, "", direction="below", value=behind, unit="nats per choice")],
+                "claims": [
+                    claim(
+                        "score",
+                        loser,
+                        leader,
+                        "",
+                        direction="below",
+                        value=behind,
+                        unit="nats per choice",
+                    )
+                ],
             },
             {
                 "text": "People err in 0.777 of their answers.",
                 "cites": [mark],
-                "claims": [claim("share", "people", "", "1.1", trial=1, option="second", value="0.777", unit="share")],
+                "claims": [
+                    claim(
+                        "share",
+                        "people",
+                        "",
+                        "1.1",
+                        trial=1,
+                        option="second",
+                        value="0.777",
+                        unit="share",
+                    )
+                ],
             },
             {"text": "Many people agree.", "cites": ["#00000000"]},
         ],
@@ -106,7 +133,9 @@ def _steelman(body: Mapping[str, Any]) -> dict[str, Any]:
     )[0]
     claims = [claim("squared_error", theory, "", experiment, value=error, unit="none")]
     return {
-        "case": [{"text": f"Its error on proportions is {error}.", "cites": [mark], "claims": claims}],
+        "case": [
+            {"text": f"Its error on proportions is {error}.", "cites": [mark], "claims": claims}
+        ],
         "repair": "Give it a share of random answers.",
     }
 
@@ -121,7 +150,11 @@ def _reviser(body: Mapping[str, Any]) -> dict[str, Any]:
 def _repair(body: Mapping[str, Any]) -> dict[str, Any]:
     mended = "parametres" in said(body)
     stated = [{"relation": "reverses", "varied": "sides", "of": ""}] if mended else []
-    return {"change": "the slip is mended", "source": FOUND if mended else _FLAT, "predictions": stated}
+    return {
+        "change": "the slip is mended",
+        "source": FOUND if mended else _FLAT,
+        "predictions": stated,
+    }
 
 
 def _auditor(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +169,11 @@ def _auditor(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _experiment(body: Mapping[str, Any]) -> dict[str, Any]:
-    trials = [json.loads(line)["trial"] for line in said(body).split("\n") if line.startswith('{"trial": {')]
+    trials = [
+        json.loads(line)["trial"]
+        for line in said(body).split("\n")
+        if line.startswith('{"trial": {')
+    ]
     return {"reason": "These are the trials on which they differ.", "trials": trials}
 
 

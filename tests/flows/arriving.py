@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.design import design_from_json
-from experiments.participants.answers import PersonAnswers
-from experiments.participants.web.store import collection_key
-from flows.run import read_state
-from flows.start import run_study
-from traces.inbox import Inbox
-from traces.step import INBOX_FILE
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.web.store import collection_key
+from lakatos.flows.run.run import read_state
+from lakatos.flows.start import run_study
+from lakatos.traces.inbox import Inbox
+from lakatos.traces.step import INBOX_FILE
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import small_study
@@ -59,7 +59,9 @@ def ask(folder: Path, n_people: int = 14) -> Asked:
     state, trace = read_state(folder)
     with trace:
         (name,) = state.preregistrations
-        design = design_from_json(trace.artifacts.get_json(state.preregistrations[name].record.design))
+        design = design_from_json(
+            trace.artifacts.get_json(state.preregistrations[name].record.design)
+        )
     sums = design.stimuli["ratings"].sum(axis=2)
     better = (sums[:, 1] > sums[:, 0]).astype(int)
     people = []
@@ -92,9 +94,12 @@ def outcome(folder: Path) -> dict[str, Any]:
     with trace:
         return {
             "people": {
-                name: sorted(answers.record.person for answers in state.answers[name]) for name in state.collected
+                name: sorted(answers.record.person for answers in state.answers[name])
+                for name in state.collected
             },
             "trials": {name: item.record.trials for name, item in state.collected.items()},
-            "scores": {key: item.record.left_out.log_predictive for key, item in state.scores.items()},
+            "scores": {
+                key: item.record.left_out.log_predictive for key, item in state.scores.items()
+            },
             "verdict": state.concluded.record.text if state.concluded else "",
         }

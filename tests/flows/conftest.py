@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.start import run_study
+from lakatos.flows.start import run_study
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import small_study

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.participants.web.texts import packaged
-from language_models.rehearsal.app import Answer
+from lakatos.experiments.participants.web.texts import packaged
+from lakatos.language_models.rehearsal.app import Answer
 
 
 def page_of(body: Mapping[str, Any]) -> str:
     """The page that is to be answered, perhaps once more."""
     pages = [item["content"] for item in body["messages"] if item["role"] == "user"]
-    return str(next(page for page in reversed(pages) if not page.startswith("That answer cannot be used")))
+    return str(
+        next(page for page in reversed(pages) if not page.startswith("That answer cannot be used"))
+    )
 
 
 def higher_sum(body: Mapping[str, Any], rng: np.random.Generator) -> str | None:
@@ -38,7 +40,10 @@ def right_answers(page: str) -> dict[str, str]:
     """What somebody answers who has read the instructions."""
     parts = packaged()["en"]["domains"].values()
     (part,) = [part for part in parts if part["instructions"][0] in page]
-    return {f"answer_{n}": item["answers"][item["right"]] for n, item in enumerate(part["questions"], start=1)}
+    return {
+        f"answer_{n}": item["answers"][item["right"]]
+        for n, item in enumerate(part["questions"], start=1)
+    }
 
 
 def _by_ratings(page: str, rng: np.random.Generator) -> str:

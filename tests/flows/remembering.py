@@ -5,42 +5,56 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flows.consolidate import caller_of, outcome_of, tried
-from flows.inquire import SIMULATIONS, step
-from flows.record import RECORD_TYPES
-from flows.remember import recorded_calls, study_of
-from language_models.tool_record import ToolCalled
-from memory.codifier import compile_plan
-from memory.consolidation import plan_of_calls
-from memory.draft import ToolDraft, bundle_of
-from memory.library import Library
-from memory.plan import Plan, fill
-from memory.runner import ToolSandbox
-from memory.tools import TOOLS
-from traces.digest import digest_of
-from traces.step import Recorded, Trace
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.remember import recorded_calls, study_of
+from lakatos.flows.stages.consolidate import caller_of, outcome_of, tried
+from lakatos.flows.stages.inquire import SIMULATIONS, step
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.memory.codifier import compile_plan
+from lakatos.memory.consolidation import plan_of_calls
+from lakatos.memory.draft import ToolDraft, bundle_of
+from lakatos.memory.library import Library
+from lakatos.memory.plan import Plan, fill
+from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.tools import TOOLS
+from lakatos.traces.digest import digest_of
+from lakatos.traces.step import Recorded, Trace
 
 DOMAIN = "multiattribute"
 
 
 def pair_plan(first: str, second: str, third: str) -> list[Any]:
-    """The plan of sounding out two rivals of a leader, as `flows.inquire.sounding` makes it."""
+    """The plan of sounding out two rivals of a leader, as `lakatos.flows.stages.inquire.sounding` makes it."""
     steps: list[Any] = []
     for rival in (second, third):
         place = {"step": len(steps), "place": ["design"]}
-        given = {"n_trials": 6, "n_people": 20, "repetitions": 2, "n_candidates": 100, "random_share": 0.0}
+        given = {
+            "n_trials": 6,
+            "n_people": 20,
+            "repetitions": 2,
+            "n_candidates": 100,
+            "random_share": 0.0,
+        }
         steps.append(step("search_design", theories=[first, rival], **given))
-        steps.append(step("recover", theories=[first, rival], design=place, n_simulations=SIMULATIONS))
+        steps.append(
+            step("recover", theories=[first, rival], design=place, n_simulations=SIMULATIONS)
+        )
     return steps
 
 
 def answer(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Something that the verb could have answered."""
     if tool == "search_design":
-        return {"design": digest_of(["design", arguments]), "information": 0.1, "trials": ["a trial"]}
+        return {
+            "design": digest_of(["design", arguments]),
+            "information": 0.1,
+            "trials": ["a trial"],
+        }
     first, second = arguments["theories"]
     row = {"power": 0.9, "low": 0.8, "high": 0.95}
-    return {"pairs": [{"true": first, "rival": second, **row}, {"true": second, "rival": first, **row}]}
+    return {
+        "pairs": [{"true": first, "rival": second, **row}, {"true": second, "rival": first, **row}]
+    }
 
 
 def write_run(runs: Path, number: int) -> Plan:
@@ -50,7 +64,9 @@ def write_run(runs: Path, number: int) -> Plan:
         results: list[Any] = []
         calls = []
         for place, item in enumerate(pair_plan(*names)):
-            arguments = {argument.name: fill(argument.value, results) for argument in item.arguments}
+            arguments = {
+                argument.name: fill(argument.value, results) for argument in item.arguments
+            }
             results.append(answer(item.tool, arguments))
             record = ToolCalled(
                 tool=item.tool,
@@ -60,13 +76,17 @@ def write_run(runs: Path, number: int) -> Plan:
                 reason="",
             )
             calls.append(trace.record(record, name="tool call", position={"call": place}))
-        plan = plan_of_calls(DOMAIN, study_of("study", number), "design, sound out", calls, trace.artifacts, TOOLS)
+        plan = plan_of_calls(
+            DOMAIN, study_of("study", number), "design, sound out", calls, trace.artifacts, TOOLS
+        )
         assert plan is not None
         trace.record(plan, name="lesson", inputs=plan.evidence)
         return plan
 
 
-def write_tool(runs: Path, plans: list[Plan], sandbox: ToolSandbox, change: Any = None) -> ToolDraft:
+def write_tool(
+    runs: Path, plans: list[Plan], sandbox: ToolSandbox, change: Any = None
+) -> ToolDraft:
     """A run that made a tool of the plans; ``change`` is made to the draft after it was validated."""
     draft = compile_plan(bundle_of(plans[:-1], TOOLS))
     calls = caller_of(recorded_calls(runs, plans))
@@ -76,7 +96,9 @@ def write_tool(runs: Path, plans: list[Plan], sandbox: ToolSandbox, change: Any 
     with Trace.create(runs / "run9", seed=9, types=RECORD_TYPES) as trace:
         drafted = trace.record(draft, name="draft tool")
         done = trace.record(found.model_copy(update={"draft": drafted.digest}), name="try tool")
-        trace.record(outcome_of(done.record, draft.signature), name="settle tool", inputs=[done.digest])
+        trace.record(
+            outcome_of(done.record, draft.signature), name="settle tool", inputs=[done.digest]
+        )
     return draft
 
 

@@ -12,10 +12,10 @@ from typing import Any
 from answering import HIDDEN, good
 from small import small_study
 
-from flows.config import CampaignConfig
-from flows.start import run_study
-from language_models.rehearsal.app import RehearsalSettings
-from language_models.rehearsal.serve import running
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.start import run_study
+from lakatos.language_models.rehearsal.app import RehearsalSettings
+from lakatos.language_models.rehearsal.serve import running
 
 TINY: dict[str, Any] = {
     "theories__induction": False,
@@ -46,7 +46,12 @@ def run_with_model(folder: Path, **changes: Any) -> Path:
         roles = dict.fromkeys(("arbiter", "reviser", "advocate", "auditor", "judge"), "writer")
         study = tiny_study(
             models={"writer": {"base_url": served.base_url, "model": served.model}},
-            roles={"max_tokens": 1500, "repeats": 1, "lenses": ["mechanism", "leap", "steelman"], **roles},
+            roles={
+                "max_tokens": 1500,
+                "repeats": 1,
+                "lenses": ["mechanism", "leap", "steelman"],
+                **roles,
+            },
             participants={"source": "simulated", "program": HIDDEN},
             **changes,
         )

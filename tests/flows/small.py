@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from flows.config import CampaignConfig, parse_study
-from flows.record import RECORD_TYPES
-from traces.fold import canonical_digest
-from traces.journal import Journal
-from traces.record import Record
-from traces.step import JOURNAL_FILE, Trace
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.traces.fold import canonical_digest
+from lakatos.traces.journal import Journal
+from lakatos.traces.record import Record
+from lakatos.traces.step import JOURNAL_FILE, Trace
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -22,7 +22,13 @@ STUDY: dict[str, Any] = {
     "domain": "multiattribute",
     "seed": 3,
     "space": {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]},
-    "theories": {"seeds": ["take_the_best", "tallying"], "candidates": 8, "successors": 2, "draws": 64, "rivals": 3},
+    "theories": {
+        "seeds": ["take_the_best", "tallying"],
+        "candidates": 8,
+        "successors": 2,
+        "draws": 64,
+        "rivals": 3,
+    },
     "design": {"trials": 16, "participants": 30, "candidates": 60, "power": 0.6},
     "participants": {"source": "simulated", "theory": "weighted_additive"},
     "stop": {"cycles": 2, "least_cycles": 2},
@@ -89,7 +95,11 @@ def toml_of(value: Any) -> str:
 
     if isinstance(value, dict):
         return (
-            "{ " + ", ".join(f"{name} = {toml_of(inner)}" for name, inner in value.items() if inner is not None) + " }"
+            "{ "
+            + ", ".join(
+                f"{name} = {toml_of(inner)}" for name, inner in value.items() if inner is not None
+            )
+            + " }"
         )
     return json.dumps(value)
 
@@ -108,5 +118,14 @@ def form(folder: Path) -> str:
 
 def spawn(*words: object) -> subprocess.Popen[bytes]:
     """The command in a process of its own, on plain asyncio with one worker."""
-    command = [sys.executable, "-m", "flows.main", *map(str, words), "--engine", "none", "--workers", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "lakatos.flows.commands.main",
+        *map(str, words),
+        "--engine",
+        "none",
+        "--workers",
+        "1",
+    ]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

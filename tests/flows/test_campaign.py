@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.audit import audit
-from flows.errors import StudyError
-from flows.places import find_run, new_folder
-from flows.record import RECORD_TYPES, Concluded
-from flows.run import Run, create_run, read_state
-from flows.source import hidden_theory
-from flows.start import resume_run, run_study
-from memory.item import Fact
-from theories.theory import TheoryProgram
-from traces.digest import digest_bytes
-from traces.errors import LockedError
-from traces.journal import INTENT
-from traces.step import JOURNAL_FILE, Trace
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.errors import StudyError
+from lakatos.flows.run.places import find_run, new_folder
+from lakatos.flows.run.records import RECORD_TYPES, Concluded
+from lakatos.flows.run.run import Run, create_run, read_state
+from lakatos.flows.run.source import hidden_theory
+from lakatos.flows.start import resume_run, run_study
+from lakatos.memory.item import Fact
+from lakatos.theories.theory import TheoryProgram
+from lakatos.traces.digest import digest_bytes
+from lakatos.traces.errors import LockedError
+from lakatos.traces.journal import INTENT
+from lakatos.traces.step import JOURNAL_FILE, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import SHORT, form, records, small_study, spawn, write_study
@@ -80,10 +80,14 @@ def test_a_study_can_bring_a_hidden_rule_and_rivals_of_its_own(tmp_path: Path) -
     assert audit(tmp_path / "own").passed
 
 
-def test_a_hidden_rule_that_is_no_theory_of_the_domain_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_hidden_rule_that_is_no_theory_of_the_domain_is_refused_before_anything_is_made(
+    tmp_path: Path,
+) -> None:
     wrong = CONTRARY.replace('trials["ratings"][:, 0]', 'trials["amounts"][:, 0]')
     study = small_study(participants={"source": "simulated", "program": wrong})
-    with pytest.raises(StudyError, match=r"the study's program cannot be what people follow: .*no 'amounts'"):
+    with pytest.raises(
+        StudyError, match=r"the study's program cannot be what people follow: .*no 'amounts'"
+    ):
         run_study(study, tmp_path / "own", n_workers=1)
     assert not (tmp_path / "own").exists()
 
@@ -93,7 +97,12 @@ def test_a_campaign_on_learning_finds_out_how_people_learn(tmp_path: Path) -> No
     study = small_study(
         domain="learning",
         space={"task": "reversal", "n_steps": 30},
-        theories={"seeds": ["win_stay_lose_shift", "random"], "candidates": 4, "draws": 32, "rivals": 2},
+        theories={
+            "seeds": ["win_stay_lose_shift", "random"],
+            "candidates": 4,
+            "draws": 32,
+            "rivals": 2,
+        },
         design={"participants": 10, "power": 0.5},
         participants={"source": "simulated", "theory": "rescorla_wagner"},
         stop={"cycles": 1, "least_cycles": 1},
@@ -132,11 +141,15 @@ def test_the_hidden_rule_is_in_no_artifact_that_an_advocate_could_read(finished:
         digests = list(trace.artifacts.digests())
         assert digest_bytes(source.encode()) not in digests
         assert len(digests) >= 5
-        bodies = [str(event.body) for event in trace.journal.events() if event.kind != "campaign_started"]
+        bodies = [
+            str(event.body) for event in trace.journal.events() if event.kind != "campaign_started"
+        ]
     assert not any("'theory': 'weighted_additive'" in body for body in bodies)
 
 
-def test_records_are_the_same_whatever_the_number_of_workers_and_others_with_another_seed(tmp_path: Path) -> None:
+def test_records_are_the_same_whatever_the_number_of_workers_and_others_with_another_seed(
+    tmp_path: Path,
+) -> None:
     forms = []
     for seed, n_workers in ((3, 1), (3, 2), (4, 1)):
         folder = tmp_path / f"seed-{seed}-workers-{n_workers}"
@@ -160,13 +173,19 @@ def test_resuming_a_finished_run_returns_its_verdict_at_once(finished: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(finished: Path, tmp_path: Path) -> None:
+def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(
+    finished: Path, tmp_path: Path
+) -> None:
     study = write_study(tmp_path)
     folder = tmp_path / "small"
     rng = np.random.default_rng(5)
     for pause in rng.uniform(1.0, 4.0, 3):
         begun = (folder / JOURNAL_FILE).exists()
-        what = ["resume", str(folder)] if begun else ["run", str(study), "--runs", str(tmp_path), "--name", "small"]
+        what = (
+            ["resume", str(folder)]
+            if begun
+            else ["run", str(study), "--runs", str(tmp_path), "--name", "small"]
+        )
         process = spawn(*what)
         try:
             process.wait(float(pause))
@@ -188,10 +207,12 @@ def test_a_run_cut_short_after_its_verdict_leaves_its_lessons_all_the_same(
     async def cut_short(run: Run) -> None:
         raise KeyboardInterrupt
 
-    study = small_study(stop={"cycles": 1, "least_cycles": 1})  # a published theory leads, which is a fact to keep
+    study = small_study(
+        stop={"cycles": 1, "least_cycles": 1}
+    )  # a published theory leads, which is a fact to keep
     run_study(study, tmp_path / "whole", n_workers=1)
     with monkeypatch.context() as patch:
-        patch.setattr("flows.campaign.crystallise", cut_short)
+        patch.setattr("lakatos.flows.campaign.crystallise", cut_short)
         with pytest.raises(KeyboardInterrupt):
             run_study(study, tmp_path / "cut", n_workers=1)
     assert records(tmp_path / "cut", Concluded)
@@ -211,7 +232,9 @@ def test_the_audit_passes_and_recomputes_every_score(finished: Path) -> None:
     assert f" {len(state.scores)} scores among them; all equal" in line.detail
 
 
-def test_the_audit_names_the_record_in_which_one_byte_was_changed(finished: Path, tmp_path: Path) -> None:
+def test_the_audit_names_the_record_in_which_one_byte_was_changed(
+    finished: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "tampered"
     shutil.copytree(finished, folder)
     with sqlite3.connect(folder / JOURNAL_FILE) as database:
@@ -221,7 +244,9 @@ def test_the_audit_names_the_record_in_which_one_byte_was_changed(finished: Path
             for _, column, *_ in database.execute(f"pragma table_info({name})")
             if column == "body"
         )
-        for (trigger,) in database.execute("select name from sqlite_master where type='trigger'").fetchall():
+        for (trigger,) in database.execute(
+            "select name from sqlite_master where type='trigger'"
+        ).fetchall():
             database.execute(f"drop trigger {trigger}")
         seq, kind, body = database.execute(
             f"select seq, kind, {column} from {table} where kind = 'theory_scored' order by seq limit 1"
@@ -233,14 +258,19 @@ def test_the_audit_names_the_record_in_which_one_byte_was_changed(finished: Path
     found = audit(folder, n_workers=1)
     assert not found.passed
     assert any(
-        str(seq) in finding.detail and kind in finding.detail for finding in found.findings if not finding.passed
+        str(seq) in finding.detail and kind in finding.detail
+        for finding in found.findings
+        if not finding.passed
     )
 
 
 def test_a_score_that_was_invented_fails_the_recomputation(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "invented"
     _, source = read_state(finished)
-    with source, Trace.create(folder, seed=3, types=RECORD_TYPES, meta=source.journal.meta) as forged:
+    with (
+        source,
+        Trace.create(folder, seed=3, types=RECORD_TYPES, meta=source.journal.meta) as forged,
+    ):
         for digest in source.artifacts.digests():
             forged.artifacts.put(source.artifacts.get(digest))
         renamed: dict[str, str] = {}
@@ -251,7 +281,9 @@ def test_a_score_that_was_invented_fails_the_recomputation(finished: Path, tmp_p
             if event.kind == "theory_scored" and "theory_scored" not in renamed:
                 renamed["theory_scored"] = ""
                 units = record.left_out  # type: ignore[attr-defined]
-                better = units.model_copy(update={"log_predictive": tuple(x / 2 for x in units.log_predictive)})
+                better = units.model_copy(
+                    update={"log_predictive": tuple(x / 2 for x in units.log_predictive)}
+                )
                 record = record.model_copy(update={"left_out": better})
             body = record.model_dump_json()
             for old, new in renamed.items():
@@ -269,15 +301,20 @@ def test_a_score_that_was_invented_fails_the_recomputation(finished: Path, tmp_p
 
 
 def test_a_second_process_cannot_write_the_same_run(finished: Path) -> None:
-    with Trace.open(finished, RECORD_TYPES), pytest.raises(LockedError, match="is being written by process"):
+    with (
+        Trace.open(finished, RECORD_TYPES),
+        pytest.raises(LockedError, match="is being written by process"),
+    ):
         Trace.open(finished, RECORD_TYPES)
 
 
-def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(tmp_path: Path) -> None:
+def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(
+    tmp_path: Path,
+) -> None:
     import asyncio
 
-    from flows.revise import check_program, seed_pool
-    from flows.run import started
+    from lakatos.flows.run.run import started
+    from lakatos.flows.stages.revise import check_program, seed_pool
 
     source = '"""Broken: people divide by nothing."""\nPARAMETERS = {}\n\n'
     source += "def choose(parameters, trials, xp):\n    return 1 / 0\n"
@@ -285,7 +322,9 @@ def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(
         run.record(started(run.config), name="start")
         asyncio.run(seed_pool(run))
         assert run.state.started is not None
-        checked = asyncio.run(check_program(run, 1, TheoryProgram(source, "test"), "", [run.state.started.digest]))
+        checked = asyncio.run(
+            check_program(run, 1, TheoryProgram(source, "test"), "", [run.state.started.digest])
+        )
         assert not checked.record.passed
         assert "ZeroDivisionError" in checked.record.reason
         assert "line 5" in checked.record.reason
@@ -295,12 +334,19 @@ def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(
 
 def test_runs_are_found_by_name_by_path_and_by_age(finished: Path) -> None:
     runs = finished.parent
-    assert find_run("small", runs) == find_run(str(finished), Path("elsewhere")) == find_run("", runs) == finished
+    assert (
+        find_run("small", runs)
+        == find_run(str(finished), Path("elsewhere"))
+        == find_run("", runs)
+        == finished
+    )
     assert new_folder(runs, "small", numbered=True) == runs / "small-1"
 
 
 @pytest.mark.slow
-def test_a_successor_that_predicts_and_scores_like_a_rival_is_compared_and_kept_out(tmp_path: Path) -> None:
+def test_a_successor_that_predicts_and_scores_like_a_rival_is_compared_and_kept_out(
+    tmp_path: Path,
+) -> None:
     """With two rivals that describe the simulated people exactly, what the search finds is no news."""
     study = small_study(
         theories__seeds=["weighted_additive", "random"],
@@ -310,9 +356,15 @@ def test_a_successor_that_predicts_and_scores_like_a_rival_is_compared_and_kept_
     )
     run_study(study, tmp_path / "same", n_workers=1)
     with Trace.open(tmp_path / "same", RECORD_TYPES, read_only=True) as trace:
-        compared = [trace.read(event).record for event in trace.journal.events() if event.kind == "theory_compared"]
+        compared = [
+            trace.read(event).record
+            for event in trace.journal.events()
+            if event.kind == "theory_compared"
+        ]
         admitted = {
-            trace.read(event).record.theory for event in trace.journal.events() if event.kind == "theory_admitted"
+            trace.read(event).record.theory
+            for event in trace.journal.events()
+            if event.kind == "theory_admitted"
         }
     for item in compared:
         assert item.near
@@ -324,7 +376,13 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
     study = small_study(
         domain="offers",
         space={},
-        theories={"seeds": ["logit", "lexicographic"], "candidates": 6, "successors": 1, "draws": 64, "rivals": 3},
+        theories={
+            "seeds": ["logit", "lexicographic"],
+            "candidates": 6,
+            "successors": 1,
+            "draws": 64,
+            "rivals": 3,
+        },
         design={"trials": 10, "participants": 20, "candidates": 30, "power": 0.5},
         participants={"source": "simulated", "theory": "satisficing"},
         stop={"cycles": 1, "least_cycles": 1},
@@ -339,13 +397,17 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
     assert np.reshape(record.proportions, (10, 4)).sum(axis=1) == pytest.approx(1.0)
     chance, ceiling = -np.log(4), collected.record.ceiling
     assert ceiling is not None
-    assert leader.skill == pytest.approx((record.left_out.scores.mean - chance) / (ceiling - chance))
+    assert leader.skill == pytest.approx(
+        (record.left_out.scores.mean - chance) / (ceiling - chance)
+    )
     assert audit(tmp_path / "offers").passed
 
 
 def test_a_theory_of_one_s_own_that_is_refused_stops_the_run(tmp_path: Path) -> None:
     wrong = CONTRARY.replace('trials["ratings"][:, 0]', 'trials["amounts"][:, 0]')
     study = small_study(theories__programs=[wrong])
-    with pytest.raises(StudyError, match=r"your theory 'Contrary' was refused: .*amounts") as refused:
+    with pytest.raises(
+        StudyError, match=r"your theory 'Contrary' was refused: .*amounts"
+    ) as refused:
         run_study(study, tmp_path / "stopped", n_workers=1)
     assert refused.value.exit_code == 2

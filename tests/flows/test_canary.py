@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from flows.audit import audit
-from flows.explain import ended_epochs, explain
-from flows.main import app
-from flows.record import ACTS, RECORD_TYPES
-from flows.run import read_state
-from flows.start import resume_run, run_study
-from judges.erasure import Measured
-from judges.judge import Verdict
-from judges.rubrics.language_model import NAME, RUBRIC
-from language_models.rehearsal.app import RehearsalSettings
-from language_models.rehearsal.serve import running
-from traces.step import Trace
-from traces.validity import Validity
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.commands.main import app
+from lakatos.flows.report.explain import ended_epochs, explain
+from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.run.run import read_state
+from lakatos.flows.start import resume_run, run_study
+from lakatos.judges.erasure import Measured
+from lakatos.judges.judge import Verdict
+from lakatos.judges.rubrics.language_model import NAME, RUBRIC
+from lakatos.language_models.rehearsal.app import RehearsalSettings
+from lakatos.language_models.rehearsal.serve import running
+from lakatos.traces.step import Trace
+from lakatos.traces.validity import Validity
 
 sys.path.insert(0, str(Path(__file__).parent))
 from anchoring import settled_by_the_lead
@@ -52,8 +52,15 @@ class Reader:
         (lead,) = re.findall(r"lead_of_B_in_nats_per_choice: (\S+)", text)
         level = 2 if float(lead) > 0 else -2
         turned = self.turns and self.asked[text] > 1
-        levels = {item.name: 0 for item in RUBRIC.dimensions} | {"advantage": -level if turned else level}
-        return json.dumps({name: {"level": value, "evidence": f"the lead is {lead}"} for name, value in levels.items()})
+        levels = {item.name: 0 for item in RUBRIC.dimensions} | {
+            "advantage": -level if turned else level
+        }
+        return json.dumps(
+            {
+                name: {"level": value, "evidence": f"the lead is {lead}"}
+                for name, value in levels.items()
+            }
+        )
 
 
 def campaign(folder: Path, reader: Reader, temperature: float) -> Path:
@@ -84,19 +91,28 @@ def test_a_model_that_changed_is_found_by_what_it_read_before_and_loses_the_seat
     state, trace = read_state(turned[0])
     trace.close()
     found = state.asked_again[0].record
-    assert (found.by_chance, found.n_items, found.n_changed, found.drifted) == (True, N_DEV, N_DEV, True)
+    assert (found.by_chance, found.n_items, found.n_changed, found.drifted) == (
+        True,
+        N_DEV,
+        N_DEV,
+        True,
+    )
     assert found.p_value == pytest.approx(3.0**-N_DEV)
     committed = next(item.record for item in state.committed if item.record.epoch == found.epoch)
     assert committed.without_gate == (NAME,)
     assert "language model" in committed.reason
     assert "without a gate" in committed.reason
-    assert not [item for item in state.gates if (item.record.slot, item.record.epoch) == (NAME, found.epoch)]
+    assert not [
+        item for item in state.gates if (item.record.slot, item.record.epoch) == (NAME, found.epoch)
+    ]
     assert committed.slots[NAME] == found.successor == state.bred[found.successor].record.judge
     assert state.bred[found.successor].record.parent == found.judge
 
 
 @pytest.mark.long
-def test_what_it_said_before_is_erased_and_what_it_says_afterwards_is_read_anew(turned: tuple[Path, Reader]) -> None:
+def test_what_it_said_before_is_erased_and_what_it_says_afterwards_is_read_anew(
+    turned: tuple[Path, Reader],
+) -> None:
     folder, _ = turned
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
@@ -128,7 +144,9 @@ def test_such_a_run_is_audited_explained_and_gone_on_with(turned: tuple[Path, Re
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         first = next(trace.records(Verdict))
     before = form(folder)
-    assert "without a gate" in " ".join(link.problem for link in explain(folder, first.digest).broken)
+    assert "without a gate" in " ".join(
+        link.problem for link in explain(folder, first.digest).broken
+    )
     n_asked = reader.asked.total()
     resume_run(folder, n_workers=1)
     assert form(folder) == before
@@ -143,7 +161,12 @@ def test_a_model_that_stays_the_same_keeps_its_seat(tmp_path: Path) -> None:
     state, trace = read_state(folder)
     trace.close()
     (found,) = (item.record for item in state.asked_again)
-    assert (found.by_chance, found.n_items, found.n_changed, found.drifted) == (False, N_DEV, 0, False)
+    assert (found.by_chance, found.n_items, found.n_changed, found.drifted) == (
+        False,
+        N_DEV,
+        0,
+        False,
+    )
     assert state.seats[NAME].record.epoch == 0
     assert not [item for item in state.committed if item.record.without_gate]
     assert audit(folder, recompute="none").passed

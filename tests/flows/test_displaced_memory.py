@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from flows.consolidate import outdated
-from flows.record import RECORD_TYPES
-from flows.remember import keep_library, library_path, rebuild_library
-from flows.run import read_state
-from flows.start import run_study
-from memory.draft import ToolDraft
-from memory.item import Fact, PlanUsed
-from memory.library import Library, Pitfall, always, library_from_bytes
-from memory.recall import Lexical, Situation
-from memory.retirement import SHADOWS
-from memory.runner import ToolSandbox
-from memory.tools import TOOLS
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.remember import keep_library, library_path, rebuild_library
+from lakatos.flows.run.run import read_state
+from lakatos.flows.stages.consolidate import outdated
+from lakatos.flows.start import run_study
+from lakatos.memory.draft import ToolDraft
+from lakatos.memory.item import Fact, PlanUsed
+from lakatos.memory.library import Library, Pitfall, always, library_from_bytes
+from lakatos.memory.recall import Lexical, Situation
+from lakatos.memory.retirement import SHADOWS
+from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.tools import TOOLS
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Trace
 from tests.flows.anchoring import anchor_file
 from tests.flows.remembering import DOMAIN, write_run, write_tool
 from tests.flows.small import QUICK, small_study
-from traces.digest import Digest
-from traces.step import Trace
 
 LIKED, MEASURED = "theories that judges liked", "theories that data favoured"
 
@@ -81,12 +81,16 @@ def facts_of(library: Library) -> dict[str, Digest]:
 
 
 @pytest.mark.long
-def test_what_it_justified_is_flagged_and_counts_half_and_what_data_justified_does_not(displaced: Displaced) -> None:
+def test_what_it_justified_is_flagged_and_counts_half_and_what_data_justified_does_not(
+    displaced: Displaced,
+) -> None:
     library = library_from_bytes(library_path(displaced.runs).read_bytes())
     facts = facts_of(library)
     assert facts[LIKED] in library.doubted
     assert facts[MEASURED] not in library.doubted
-    found = Lexical(library, kinds=("fact",)).recall(Situation(domain=DOMAIN, failed="the best cue"))
+    found = Lexical(library, kinds=("fact",)).recall(
+        Situation(domain=DOMAIN, failed="the best cue")
+    )
     by_lesson = {item.lesson: item for item in found.lessons}
     liked, measured = by_lesson[facts[LIKED]], by_lesson[facts[MEASURED]]
     assert "unverified" in liked.note
@@ -137,7 +141,11 @@ def test_another_campaign_takes_the_doubt_along_and_follows_the_tool_beside_its_
     with trace:
         assert state.taken is not None
         taken = library_from_bytes(trace.artifacts.get(state.taken.record.library))
-        uses = [item.record for item in trace.records(PlanUsed) if item.record.tool == displaced.draft.name]
+        uses = [
+            item.record
+            for item in trace.records(PlanUsed)
+            if item.record.tool == displaced.draft.name
+        ]
     assert facts_of(taken)[LIKED] in taken.doubted
     # Active, it would have been used alone.
     assert [(item.success, item.shadow_matches) for item in uses] == [(True, True)]

@@ -10,19 +10,21 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments.participants.web.door import is_own_origin
-from flows.errors import FlowError
-from flows.lab import LabPorts, own_secret
-from flows.main import app
-from flows.metrics import serve_metrics
-from flows.places import new_folder
-from flows.ports import address_of, listen, listen_from
-from language_models.settings import ModelSettings
-from traces.journal import Journal
-from traces.step import JOURNAL_FILE
+from lakatos.experiments.participants.web.door import is_own_origin
+from lakatos.flows.commands.main import app
+from lakatos.flows.errors import FlowError
+from lakatos.flows.operations.lab import LabPorts, own_secret
+from lakatos.flows.operations.metrics import serve_metrics
+from lakatos.flows.ports import address_of, listen, listen_from
+from lakatos.flows.run.places import new_folder
+from lakatos.language_models.settings import ModelSettings
+from lakatos.traces.journal import Journal
+from lakatos.traces.step import JOURNAL_FILE
 
 
-@pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/b", "", ".hidden", "a b", "..", "x" * 92, "-rf", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["../out", "/tmp/out", "a/b", "", ".hidden", "a b", "..", "x" * 92, "-rf", "a\nb"]
+)
 def test_a_run_s_name_names_no_other_place(name: str, tmp_path: Path) -> None:
     with pytest.raises(FlowError, match="is no name of a run"):
         new_folder(tmp_path / "runs", name, numbered=False)
@@ -37,10 +39,14 @@ def test_the_command_refuses_a_name_outside_the_runs_folder(tmp_path: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["HOME", "PROLIFIC_TOKEN", "AWS_SECRET_ACCESS_KEY", "PREFECT_API_KEY", "x_API_KEY"])
+@pytest.mark.parametrize(
+    "name", ["HOME", "PROLIFIC_TOKEN", "AWS_SECRET_ACCESS_KEY", "PREFECT_API_KEY", "x_API_KEY"]
+)
 def test_a_study_names_keys_of_models_only(name: str) -> None:
     with pytest.raises(ValueError, match="is not the name of a model's key"):
-        ModelSettings(name="m", model="m", base_url="https://models.example.org/v1", key_variable=name)
+        ModelSettings(
+            name="m", model="m", base_url="https://models.example.org/v1", key_variable=name
+        )
 
 
 @pytest.mark.parametrize("host", ["models.example.org", "10.0.0.7", "127.0.0.1.example.org"])
@@ -69,11 +75,15 @@ def test_only_the_own_pages_may_ask(origin: str, host: str, own: bool) -> None:
     assert is_own_origin(origin, host) == own
 
 
-def test_every_part_of_a_laboratory_gets_a_port_of_its_own_before_anything_starts(tmp_path: Path) -> None:
+def test_every_part_of_a_laboratory_gets_a_port_of_its_own_before_anything_starts(
+    tmp_path: Path,
+) -> None:
     from contextlib import ExitStack
 
     for name in ("a", "b", "c"):
-        Journal.create(tmp_path / name / JOURNAL_FILE, {"study": {"participants": {"source": "web"}}}).close()
+        Journal.create(
+            tmp_path / name / JOURNAL_FILE, {"study": {"participants": {"source": "web"}}}
+        ).close()
     with socket.create_server(("127.0.0.1", 0)) as free:
         first = free.getsockname()[1]
     with ExitStack() as stack:
@@ -82,7 +92,9 @@ def test_every_part_of_a_laboratory_gets_a_port_of_its_own_before_anything_start
         ports.take_pages(first)
         found = [address_of(listener) for listener in ports.taken.values()]
         assert len(found) == len(set(found)) == 7
-        with pytest.raises(FlowError, match=f"cannot listen on port {first + 1} .* for observatory"):
+        with pytest.raises(
+            FlowError, match=f"cannot listen on port {first + 1} .* for observatory"
+        ):
             ports.take("observatory", first + 1)
 
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from flows.audit import audit
-from flows.budget import raise_budget
-from flows.errors import FlowError
-from flows.memory_record import TextsEmbedded
-from flows.record import RECORD_TYPES
-from flows.remember import LED
-from flows.run import read_state
-from flows.start import resume_run, run_study
-from language_models.ledger import Budget, spending_of
-from memory.item import Fact
-from traces.step import Trace
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.budget import raise_budget
+from lakatos.flows.run.memory_records import TextsEmbedded
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.remember import LED
+from lakatos.flows.run.run import read_state
+from lakatos.flows.start import resume_run, run_study
+from lakatos.language_models.ledger import Budget, spending_of
+from lakatos.memory.item import Fact
+from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import QUICK, form, small_study
@@ -40,7 +40,10 @@ class Endpoint(BaseHTTPRequestHandler):
         self.server.n_asked += 1  # type: ignore[attr-defined]
         texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
         vectors = [[0.0, 1.0] if FAR in text else [1.0, 0.0] for text in texts]
-        data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+        data = [
+            {"object": "embedding", "index": place, "embedding": vector}
+            for place, vector in enumerate(vectors)
+        ]
         usage = {"prompt_tokens": N_TOKENS * len(texts), "total_tokens": N_TOKENS * len(texts)}
         body = json.dumps({"object": "list", "data": data, "model": "x", "usage": usage}).encode()
         self.send_response(200)
@@ -68,7 +71,12 @@ def runs(tmp_path: Path) -> Path:
     with Trace.create(tmp_path / "before", seed=1, types=RECORD_TYPES) as trace:
         for number, statement in enumerate((NEAR, FAR)):
             evidence = (trace.artifacts.put_json([number]),)
-            fact = Fact(domain="multiattribute", subject=f"{LED} in {number}", statement=statement, evidence=evidence)
+            fact = Fact(
+                domain="multiattribute",
+                subject=f"{LED} in {number}",
+                statement=statement,
+                evidence=evidence,
+            )
             trace.record(fact, name="fact", inputs=evidence)
     return tmp_path
 
@@ -85,11 +93,15 @@ def study(server: HTTPServer, **changes: Any) -> Any:
 
 def embedded(folder: Path) -> tuple[list[TextsEmbedded], Any]:
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return [item.record for item in trace.records(TextsEmbedded)], spending_of(trace.journal.events()).total
+        return [item.record for item in trace.records(TextsEmbedded)], spending_of(
+            trace.journal.events()
+        ).total
 
 
 @pytest.mark.long
-def test_what_is_near_comes_back_once_asked_for_counted_and_never_asked_again(runs: Path, server: HTTPServer) -> None:
+def test_what_is_near_comes_back_once_asked_for_counted_and_never_asked_again(
+    runs: Path, server: HTTPServer
+) -> None:
     folder = runs / "own"
     run_study(study(server, budget={"tokens": 5000}), folder, n_workers=1)
     (record,), total = embedded(folder)
@@ -129,9 +141,15 @@ def test_without_budget_or_endpoint_a_study_that_goes_on_recalls_by_shared_words
     runs: Path, server: HTTPServer
 ) -> None:
     folder = runs / "own"
-    run_study(study(server, budget={"tokens": 10}, roles={"exhausted": "go_on"}), folder, n_workers=1)
+    run_study(
+        study(server, budget={"tokens": 10}, roles={"exhausted": "go_on"}), folder, n_workers=1
+    )
     (record,), total = embedded(folder)
-    assert (record.vectors, record.reason, total.tokens) == (None, "the budget does not cover it", 0)
+    assert (record.vectors, record.reason, total.tokens) == (
+        None,
+        "the budget does not cover it",
+        0,
+    )
     server.shutdown()
     server.server_close()
     run_study(study(server), runs / "another", n_workers=1)

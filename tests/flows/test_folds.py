@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.archives.fetch import load_archive
-from flows.audit import audit
-from flows.campaign import fold_rows
-from flows.config import CampaignConfig, parse_study
-from flows.run import read_state
-from flows.start import resume_run, run_study
-from traces.step import JOURNAL_FILE
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.campaign import fold_rows
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.flows.start import resume_run, run_study
+from lakatos.traces.step import JOURNAL_FILE
 
 
 def study(**validation: object) -> CampaignConfig:
@@ -20,7 +20,12 @@ def study(**validation: object) -> CampaignConfig:
             "name": "small-allais",
             "question": "What do the published percentages say?",
             "domain": "risky",
-            "theories": {"seeds": ["expected_value", "expected_utility"], "candidates": 6, "draws": 64, "rivals": 2},
+            "theories": {
+                "seeds": ["expected_value", "expected_utility"],
+                "candidates": 6,
+                "draws": 64,
+                "rivals": 2,
+            },
             "design": {"trials": 6, "refused": "cover"},
             "participants": {"source": "archival", "archive": "allais"},
             "stop": {"cycles": 1, "least_cycles": 1},
@@ -63,7 +68,9 @@ def test_every_fold_is_a_campaign_that_never_saw_its_own_trials(folded: Path) ->
         own, inner = read_state(folded / fold.run)
         with inner:
             seen = {
-                key for collected in own.collected.values() for key in _stimuli(inner, collected.record.trials).keys
+                key
+                for collected in own.collected.values()
+                for key in _stimuli(inner, collected.record.trials).keys
             }
         assert own.concluded is not None
         sealed = {archive.stimuli.keys[row] for row in fold.rows}
@@ -114,13 +121,21 @@ def test_sealed_answers_are_opened_after_the_last_cycle_only(folded: Path) -> No
     with trace:
         kinds = [event.kind for event in trace.journal.events()]
         assert state.sealed is not None
-        seen = {key for item in state.collected.values() for key in _stimuli(trace, item.record.trials).keys}
-        sealed = {key for digest in state.sealed.record.trials for key in _stimuli(trace, digest).keys}
-    assert kinds.index("sealed_opened") > max(place for place, kind in enumerate(kinds) if kind == "cycle_closed")
+        seen = {
+            key
+            for item in state.collected.values()
+            for key in _stimuli(trace, item.record.trials).keys
+        }
+        sealed = {
+            key for digest in state.sealed.record.trials for key in _stimuli(trace, digest).keys
+        }
+    assert kinds.index("sealed_opened") > max(
+        place for place, kind in enumerate(kinds) if kind == "cycle_closed"
+    )
     assert not seen & sealed
 
 
 def _stimuli(trace, artifact):  # type: ignore[no-untyped-def]
-    from experiments.task import Trials
+    from lakatos.experiments.task import Trials
 
     return Trials.from_json(trace.artifacts.get_json(artifact)).stimuli

@@ -8,14 +8,11 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from flows.config import parse_study
-from flows.consolidate import economy_of, outdated
-from flows.desk import known_tool, retire_tool, tool_page, validate_again
-from flows.errors import StudyError
-from flows.inquire import record_of
-from flows.main import app, known_errors
-from flows.record import RECORD_TYPES
-from flows.remember import (
+from lakatos.flows.commands.main import app, known_errors
+from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.tool_desk import known_tool, retire_tool, tool_page, validate_again
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.remember import (
     composition_text,
     keep_library,
     library_path,
@@ -24,21 +21,29 @@ from flows.remember import (
     recorded_calls,
     shared_library,
 )
-from judges.transition import JudgeSeated
-from memory.draft import ToolDraft
-from memory.errors import LibraryCorruptError, MemoryLibraryError, ToolRejectedError, ToolUnavailableError
-from memory.item import Fact, ToolRefused, ToolValidated
-from memory.library import Library
-from memory.plan import Plan
-from memory.recall import Lexical, Situation
-from memory.runner import ToolSandbox
-from memory.signature import canonical_form
-from memory.tools import TOOLS
+from lakatos.flows.run.study import parse_study
+from lakatos.flows.stages.consolidate import economy_of, outdated
+from lakatos.flows.stages.inquire import record_of
+from lakatos.judges.transition import JudgeSeated
+from lakatos.memory.draft import ToolDraft
+from lakatos.memory.errors import (
+    LibraryCorruptError,
+    MemoryLibraryError,
+    ToolRejectedError,
+    ToolUnavailableError,
+)
+from lakatos.memory.item import Fact, ToolRefused, ToolValidated
+from lakatos.memory.library import Library
+from lakatos.memory.plan import Plan
+from lakatos.memory.recall import Lexical, Situation
+from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.signature import canonical_form
+from lakatos.memory.tools import TOOLS
+from lakatos.theories.errors import BenchError
+from lakatos.traces.digest import digest_of
+from lakatos.traces.step import Trace
 from tests.flows.remembering import DOMAIN, tool_in, write_run, write_tool
 from tests.flows.small import STUDY
-from theories.errors import BenchError
-from traces.digest import digest_of
-from traces.step import Trace
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +72,18 @@ def call(*words):
 def with_facts(runs, *facts, seat=None):
     """A further run that learned facts, the last of them on the word of a judge whose seat is then erased."""
     with Trace.create(runs / "run8", seed=8, types=RECORD_TYPES) as trace:
-        judge = trace.record(JudgeSeated(slot="program", epoch=0, judge=digest_of("judge")), name="seat")
+        judge = trace.record(
+            JudgeSeated(slot="program", epoch=0, judge=digest_of("judge")), name="seat"
+        )
         for number, (subject, statement) in enumerate(facts):
             by = (judge.digest,) if seat == number else ()
-            fact = Fact(domain=DOMAIN, subject=subject, statement=statement, evidence=(judge.digest,), justified_by=by)
+            fact = Fact(
+                domain=DOMAIN,
+                subject=subject,
+                statement=statement,
+                evidence=(judge.digest,),
+                justified_by=by,
+            )
             trace.record(fact, name="lesson", position={"number": number})
         if seat is not None:
             trace.journal.append(
@@ -100,7 +113,9 @@ def test_a_corrupt_library_says_how_to_mend_it_and_rebuilding_does(runs):
     found = call("memory", "rebuild", "--runs", runs)
     assert "it had changed" in found.stdout.replace("\n", " ")
     assert library_path(runs).read_bytes() == whole
-    assert "the same as before" in call("memory", "rebuild", "--runs", runs).stdout.replace("\n", " ")
+    assert "the same as before" in call("memory", "rebuild", "--runs", runs).stdout.replace(
+        "\n", " "
+    )
 
 
 def test_a_run_that_cannot_be_read_is_passed_over(runs):
@@ -116,13 +131,21 @@ def test_what_a_displaced_judge_justified_is_flagged_and_comes_back_last(runs):
     library = rebuild_library(runs)
     assert len(library.doubted) == 1
     found = Lexical(library).recall(Situation(domain=DOMAIN, failed="conflict matters"))
-    assert [item.note for item in found.lessons] == ["", "unverified: what it rested on was displaced"]
+    assert [item.note for item in found.lessons] == [
+        "",
+        "unverified: what it rested on was displaced",
+    ]
 
 
 def test_plans_of_a_displaced_judge_do_not_count_as_paid(studied):
     library = rebuild_library(studied)
     entries = [
-        (digest, item.model_copy(update={"justified_by": (digest_of("seat"),)}) if isinstance(item, Plan) else item)
+        (
+            digest,
+            item.model_copy(update={"justified_by": (digest_of("seat"),)})
+            if isinstance(item, Plan)
+            else item,
+        )
         for digest, item in library.entries
     ]
     paid = Library(tuple(entries))
@@ -178,7 +201,15 @@ def test_errors_of_memory_and_of_the_bench_are_known_to_the_command_line():
 
 def test_a_corrupt_library_is_one_line_on_the_command_line(runs):
     library_path(runs).write_text("{}")
-    command = [sys.executable, "-m", "flows.main", "memory", "list", "--runs", str(runs)]
+    command = [
+        sys.executable,
+        "-m",
+        "lakatos.flows.commands.main",
+        "memory",
+        "list",
+        "--runs",
+        str(runs),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -188,9 +219,19 @@ def test_a_corrupt_library_is_one_line_on_the_command_line(runs):
 def test_a_tool_has_its_code_tests_evidence_and_use_on_one_page(studied):
     library = shared_library(studied)
     page = tool_page(library, tool_in(library)[:12])
-    for line in ("def run(arguments, call):", "held out: it gave", "3 studies", "seed 2", "## Use", "probation"):
+    for line in (
+        "def run(arguments, call):",
+        "held out: it gave",
+        "3 studies",
+        "seed 2",
+        "## Use",
+        "probation",
+    ):
         assert line in page
-    assert tool_page(library, tool_in(library)) in call("tools", "show", tool_in(library), "--runs", studied).stdout
+    assert (
+        tool_page(library, tool_in(library))
+        in call("tools", "show", tool_in(library), "--runs", studied).stdout
+    )
     assert "probation" in call("tools", "list", "--runs", studied).stdout
 
 
@@ -212,7 +253,9 @@ def test_a_tool_whose_dependency_changed_is_not_offered_and_its_page_says_so(stu
     assert library.changed_dependency(tool_in(library), verbs) == "recover"
 
 
-def test_an_outdated_tool_is_validated_again_unless_that_was_tried_or_another_took_its_place(studied):
+def test_an_outdated_tool_is_validated_again_unless_that_was_tried_or_another_took_its_place(
+    studied,
+):
     library = shared_library(studied)
     assert outdated(library, lambda digest: True) == []
     old = Library(
@@ -263,7 +306,9 @@ def test_the_beginning_of_a_tools_name_is_enough(studied):
 
 def test_a_composition_survives_being_written_as_words():
     literal = {"utility": ["linear", "loss_averse"], "choice": ["logistic"]}
-    assert mechanisms_in(composition_text(literal)) == {slot: tuple(names) for slot, names in literal.items()}
+    assert mechanisms_in(composition_text(literal)) == {
+        slot: tuple(names) for slot, names in literal.items()
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,21 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import numpy as np
 import pytest
 
-from flows.remember import keep_library, library_path, rebuild_library
-from flows.run import open_run, read_state
-from flows.start import resume_run, run_study
-from language_models.client import Usage
-from language_models.embedding import embed
-from language_models.errors import LanguageModelError
-from language_models.settings import ModelSettings
-from language_models.tool_record import ToolCalled
-from memory.item import PlanUsed
-from memory.plan import Plan
-from memory.runner import ToolSandbox
-from memory.signature import canonical_form
+from lakatos.flows.run.remember import keep_library, library_path, rebuild_library
+from lakatos.flows.run.run import open_run, read_state
+from lakatos.flows.start import resume_run, run_study
+from lakatos.language_models.client import Usage
+from lakatos.language_models.embedding import embed
+from lakatos.language_models.errors import LanguageModelError
+from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.memory.item import PlanUsed
+from lakatos.memory.plan import Plan
+from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.signature import canonical_form
+from lakatos.traces.fold import canonical_digest
 from tests.flows.remembering import write_run, write_tool
 from tests.flows.small import small_study
-from traces.fold import canonical_digest
 
 SMALL = {
     "stop": {"cycles": 1, "least_cycles": 1},
@@ -44,7 +44,11 @@ def study(**memory):
 def uses(folder):
     state, trace = read_state(folder)
     with trace:
-        return state, [item.record for item in trace.records(PlanUsed)], [i.record for i in trace.records(ToolCalled)]
+        return (
+            state,
+            [item.record for item in trace.records(PlanUsed)],
+            [i.record for i in trace.records(ToolCalled)],
+        )
 
 
 @pytest.fixture
@@ -64,7 +68,9 @@ def test_an_inquiry_is_recorded_call_by_call_and_read_off_as_the_plan_that_was_f
     assert [item.tool for item in calls] == ["search_design", "recover"] * 2
     ((_, plan),) = state.library.all(Plan)
     assert plan.evidence == made.calls
-    assert canonical_form(plan.steps).digest == made.signature == canonical_form(plans[0].steps).digest
+    assert (
+        canonical_form(plan.steps).digest == made.signature == canonical_form(plans[0].steps).digest
+    )
     assert any(item.record.passed for item in state.trials_proposed)
     assert state.taken.record.n_lessons == 3
     keep_library(folder)
@@ -80,7 +86,9 @@ def test_a_learned_tool_is_used_where_its_plan_recurs_first_beside_the_text(runs
     run_study(study(arm="tools", shared=True), folder / "a", n_workers=1)
     state, used, calls = uses(folder / "a")
     assert [item.record.tool for item in state.inquiries] == [draft.name]
-    assert [(item.tool, item.success, item.shadow_matches) for item in used] == [(draft.name, True, True)]
+    assert [(item.tool, item.success, item.shadow_matches) for item in used] == [
+        (draft.name, True, True)
+    ]
     assert [item.tool for item in calls] == [draft.name, *["search_design", "recover"] * 2]
     assert rebuild_library(folder).standing(draft.name).shadows == 1
     # What was done is found again: another pass records nothing.
@@ -96,7 +104,9 @@ def test_a_tool_that_fails_hands_over_to_its_text_and_the_failure_counts_against
     folder, plans = runs
 
     def broken(draft):
-        source = draft.source.replace('return {"steps": [step_0, step_1]}', 'return {"steps": [step_1, step_0]}')
+        source = draft.source.replace(
+            'return {"steps": [step_0, step_1]}', 'return {"steps": [step_1, step_0]}'
+        )
         assert source != draft.source
         return draft.model_copy(update={"source": source})
 
@@ -107,7 +117,9 @@ def test_a_tool_that_fails_hands_over_to_its_text_and_the_failure_counts_against
     state, used, _ = uses(folder / "a")
     assert [item.record.complete for item in state.inquiries] == [True]
     assert [item.record.tool for item in state.inquiries] == [""]
-    assert [(item.success, item.failure, item.hard) for item in used] == [(False, "postcondition", True)]
+    assert [(item.success, item.failure, item.hard) for item in used] == [
+        (False, "postcondition", True)
+    ]
     assert state.concluded is not None
     assert rebuild_library(folder).standing(draft.name).failures == 1
 
@@ -131,7 +143,11 @@ class Embeddings(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         data = [
-            {"object": "embedding", "index": place, "embedding": [text.count("conflict"), text.count("noise"), 1.0]}
+            {
+                "object": "embedding",
+                "index": place,
+                "embedding": [text.count("conflict"), text.count("noise"), 1.0],
+            }
             for place, text in enumerate(asked["input"])
         ]
         n_words = sum(len(text.split()) for text in asked["input"])

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.confirm import winner_and_rivals
-from flows.design import DISTINCT, differing, distance, leading_rivals
-from flows.run import open_run, read_state
-from flows.start import run_study
+from lakatos.flows.run.run import open_run, read_state
+from lakatos.flows.stages.confirm import winner_and_rivals
+from lakatos.flows.stages.design import DISTINCT, differing, distance, leading_rivals
+from lakatos.flows.start import run_study
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import small_study
@@ -23,9 +23,12 @@ def choose(parameters, trials, xp):
     return (0.5 + 0.45 * lead)[None]
 '''
 BUT = SUM.replace(
-    "Sum: people add up the ratings", "But: people add up the ratings, unless the best expert praises both"
+    "Sum: people add up the ratings",
+    "But: people add up the ratings, unless the best expert praises both",
 )
-BUT = BUT.replace("    return", "    lead = xp.where(r[:, :, 0].min(axis=-1) == 2, -lead, lead)\n    return")
+BUT = BUT.replace(
+    "    return", "    lead = xp.where(r[:, :, 0].min(axis=-1) == 2, -lead, lead)\n    return"
+)
 
 
 @pytest.mark.parametrize("forbidden", [[], ["best_cue_favours == 0"]])

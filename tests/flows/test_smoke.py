@@ -6,16 +6,18 @@ import sys
 from html import escape
 from pathlib import Path
 
-from flows.audit import audit
-from flows.record import Concluded
-from flows.report import write_report
-from flows.start import run_study
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.report.report import write_report
+from lakatos.flows.run.records import Concluded
+from lakatos.flows.start import run_study
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import SHORT, small_study
 
 
-def test_the_shortest_campaign_reaches_a_verdict_that_passes_its_audit_and_is_reported(tmp_path: Path) -> None:
+def test_the_shortest_campaign_reaches_a_verdict_that_passes_its_audit_and_is_reported(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "smoke"
     verdict = run_study(small_study(**SHORT), folder, engine="none", n_workers=1)
     assert isinstance(verdict, Concluded)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.models.statements import FALSE, World, false_statements, judged, true_statements, world
+from benchmarks.models.statements import (
+    FALSE,
+    World,
+    false_statements,
+    judged,
+    true_statements,
+    world,
+)
 
 
 @pytest.fixture(scope="module")

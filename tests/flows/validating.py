@@ -41,7 +41,9 @@ def send(adapter, request, **settings):
     answer = requests.Response()
     answer.status_code, answer.url, answer.request = 200, request.url, request
     answer.headers["Content-Type"] = "application/ld+json"
-    answer.raw = urllib3.HTTPResponse(io.BytesIO(TERMS), status=200, preload_content=False, request_url=request.url)
+    answer.raw = urllib3.HTTPResponse(
+        io.BytesIO(TERMS), status=200, preload_content=False, request_url=request.url
+    )
     return answer
 
 
@@ -66,10 +68,17 @@ def main() -> None:
             disable_remote_crate_download=True,
         )
     )
-    issues = [f"{issue.severity.name} {issue.check.identifier}: {issue.message}" for issue in found.get_issues()]
+    issues = [
+        f"{issue.severity.name} {issue.check.identifier}: {issue.message}"
+        for issue in found.get_issues()
+    ]
     document = ProvDocument.deserialize(str(Path(crate) / "prov.json"), format="json")
     again = ProvDocument.deserialize(content=document.serialize(format="json"), format="json")
-    print(json.dumps({"issues": issues, "n_prov": len(document.get_records()), "same": document == again}))
+    print(
+        json.dumps(
+            {"issues": issues, "n_prov": len(document.get_records()), "same": document == again}
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent / "flows")]
 from arriving import ask  # noqa: E402
 from small import small_study  # noqa: E402
 
-from flows.backup import save  # noqa: E402
-from flows.carry import carry  # noqa: E402
-from flows.people import withdraw  # noqa: E402
-from flows.run import read_state  # noqa: E402
-from flows.start import run_study  # noqa: E402
-from traces.fold import canonical_digest  # noqa: E402
+from lakatos.flows.operations.backup import save  # noqa: E402
+from lakatos.flows.operations.carry import carry  # noqa: E402
+from lakatos.flows.operations.people import withdraw  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.traces.fold import canonical_digest  # noqa: E402
 
 
 def summary(folder: Path) -> dict[str, Any]:
@@ -41,7 +41,8 @@ def summary(folder: Path) -> dict[str, Any]:
             "experiments": {name: item.record.n_people for name, item in state.collected.items()},
             "leaders": [cycle.record.leader for cycle in state.cycles],
             "standings": [
-                [line.theory, line.score.value, line.score.standard_error] for line in state.board().standings
+                [line.theory, line.score.value, line.score.standard_error]
+                for line in state.board().standings
             ],
             "verdict": state.concluded.record.text if state.concluded else "",
         }

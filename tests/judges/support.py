@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from judges.anchor import AnchorItem
-from judges.answer import Answers
-from judges.judge import Submission
-from traces.digest import digest_of
-from traces.journal import Event
+from lakatos.judges.anchor import AnchorItem
+from lakatos.judges.answer import Answers
+from lakatos.judges.judge import Submission
+from lakatos.traces.digest import digest_of
+from lakatos.traces.journal import Event
 
 
 def submission(name, **features):
@@ -61,4 +61,17 @@ class Scripted:
 
 def event(name, inputs=(), kind="noted", **body):
     digest = digest_of(name)
-    return Event(0, "", kind, digest, str(name), {}, 1, tuple(map(digest_of, inputs)), body, digest, "", digest)
+    return Event(
+        0,
+        "",
+        kind,
+        digest,
+        str(name),
+        {},
+        1,
+        tuple(map(digest_of, inputs)),
+        body,
+        digest,
+        "",
+        digest,
+    )

@@ -4,18 +4,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judges.anchor import SHARES, Access, AnchorItem, AnchorSet, check_disjoint, components, split, without
-from judges.answer import ask
-from judges.errors import AnchorError, VaultError
-from judges.hard_case import collect, matched, trap
+from lakatos.judges.anchor import (
+    SHARES,
+    Access,
+    AnchorItem,
+    AnchorSet,
+    check_disjoint,
+    components,
+    split,
+    without,
+)
+from lakatos.judges.answer import ask
+from lakatos.judges.errors import AnchorError, VaultError
+from lakatos.judges.hard_case import collect, matched, trap
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of, parse_record
 from tests.judges.support import Scripted, answers, item
-from traces.digest import digest_of
-from traces.record import body_of, parse_record
 
 
 def many(n, **strata):
     return [
-        item(number, number % 2 == 0, origin=("human", "machine")[number // 2 % 2], **strata) for number in range(n)
+        item(number, number % 2 == 0, origin=("human", "machine")[number // 2 % 2], **strata)
+        for number in range(n)
     ]
 
 
@@ -30,7 +40,10 @@ def test_parts_have_their_shares_of_every_stratum():
 @settings(max_examples=25)
 @given(
     st.lists(
-        st.tuples(st.sets(st.integers(0, 30), min_size=1, max_size=2), st.sets(st.integers(0, 30), max_size=2)),
+        st.tuples(
+            st.sets(st.integers(0, 30), min_size=1, max_size=2),
+            st.sets(st.integers(0, 30), max_size=2),
+        ),
         min_size=60,
         max_size=80,
     ),
@@ -38,24 +51,37 @@ def test_parts_have_their_shares_of_every_stratum():
 )
 def test_no_problem_and_no_person_is_in_two_parts(shared, seed):
     items = [
-        item(number, problems=[f"problem {p}" for p in problems], people=[f"person {p}" for p in people] or None)
+        item(
+            number,
+            problems=[f"problem {p}" for p in problems],
+            people=[f"person {p}" for p in people] or None,
+        )
         for number, (problems, people) in enumerate(shared)
     ]
     if len(set(components(items))) < 10:  # too few groups may leave a part empty
         return
     anchor = split(items, seed)
     check_disjoint(anchor)
-    assert sorted(one.digest for part in anchor.parts.values() for one in part) == sorted(one.digest for one in items)
+    assert sorted(one.digest for part in anchor.parts.values() for one in part) == sorted(
+        one.digest for one in items
+    )
 
 
 def test_items_are_connected_through_others():
-    items = [item(1, problems=["a"]), item(2, problems=["a"], people=["x"]), item(3, people=["x"]), item(4)]
+    items = [
+        item(1, problems=["a"]),
+        item(2, problems=["a"], people=["x"]),
+        item(3, people=["x"]),
+        item(4),
+    ]
     found = components(items)
     assert found[0] == found[1] == found[2] != found[3]
 
 
 def test_parts_that_share_a_person_are_named():
-    shared = AnchorSet({"dev": (item(1, people=["x"]),), "confirm": (item(2, people=["x"]),), "vault": ()})
+    shared = AnchorSet(
+        {"dev": (item(1, people=["x"]),), "confirm": (item(2, people=["x"]),), "vault": ()}
+    )
     with pytest.raises(AnchorError, match=r"dev and confirm .* share the group of people 'x'"):
         check_disjoint(shared)
 
@@ -95,11 +121,15 @@ def test_every_look_at_labels_is_recorded_with_who_was_judged_by_them():
     record = access.exposed[-1]
     assert (record.part, record.purpose, record.n_items) == ("confirm", "gate", len(items))
     assert record.anchor == anchor.digest_of("confirm")
-    assert parse_record("anchor_exposed", body_of(record), {"anchor_exposed": type(record)}) == record
+    assert (
+        parse_record("anchor_exposed", body_of(record), {"anchor_exposed": type(record)}) == record
+    )
 
 
 def test_confirm_is_never_read_to_breed_judges():
-    with pytest.raises(AnchorError, match="confirm part of the anchor set may not be read to breed"):
+    with pytest.raises(
+        AnchorError, match="confirm part of the anchor set may not be read to breed"
+    ):
         Access().read(split(many(40), seed=1), "confirm", "breed", [])
 
 
@@ -121,8 +151,16 @@ def test_false_accepts_and_false_rejects_are_told_apart_and_failures_are_neither
 
 
 def test_each_false_verdict_is_matched_with_the_other_class_of_its_origin():
-    wrong = [item(1, False, origin="machine"), item(2, False, origin="machine"), item(3, True, origin="human")]
-    free = [item(4, True, origin="machine"), item(5, True, origin="human"), item(6, False, origin="human")]
+    wrong = [
+        item(1, False, origin="machine"),
+        item(2, False, origin="machine"),
+        item(3, True, origin="human"),
+    ]
+    free = [
+        item(4, True, origin="machine"),
+        item(5, True, origin="human"),
+        item(6, False, origin="human"),
+    ]
     found = matched(wrong, [*wrong, *free])
     assert found == [wrong[0], free[0], wrong[2], free[2]]  # nobody is left for the second
 
@@ -137,7 +175,10 @@ def test_hard_cases_join_dev_only_in_two_classes_and_never_outnumber_the_rest():
     assert len(grown.hard_cases) <= 0.3 * len(grown.dev)
     assert grown.parts == anchor.parts
     assert grown.digest_of("confirm") == anchor.digest_of("confirm")
-    assert trap(grown, said, [one for one in settled if one in grown.hard_cases]).hard_cases == grown.hard_cases
+    assert (
+        trap(grown, said, [one for one in settled if one in grown.hard_cases]).hard_cases
+        == grown.hard_cases
+    )
 
 
 def test_what_shares_a_problem_with_confirm_is_no_hard_case():

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.answer import Answers, ask, swap
-from judges.canary import canary
-from judges.errors import GateError, VerdictError
-from judges.feature import FEATURES, features_of, swapped
-from judges.rubric import Dimension, Reading, Rubric, RubricJudge
-from judges.rubrics.parsimony import ParsimonyJudge
+from lakatos.judges.answer import Answers, ask, swap
+from lakatos.judges.canary import canary
+from lakatos.judges.errors import GateError, VerdictError
+from lakatos.judges.feature import FEATURES, features_of, swapped
+from lakatos.judges.rubric import Dimension, Reading, Rubric, RubricJudge
+from lakatos.judges.rubrics.parsimony import ParsimonyJudge
+from lakatos.traces.digest import digest_of
 from tests.judges.support import Scripted, answers, submission
-from traces.digest import digest_of
 
 
 def test_failures_of_every_kind_are_kept_with_their_reason():
@@ -109,7 +109,9 @@ def test_a_judge_that_varies_drifts_where_the_answer_of_before_stands_alone_too_
     other = np.where((np.arange(24) >= 8) & (np.arange(24) < 16), -1, 1)
     found = canary(taking(same), taking(now * other), taking(now))
     assert found.n_changed == 8
-    assert found.p_value == pytest.approx(sum(comb(16, k) * 2.0 ** (16 - k) for k in range(8, 17)) / 3.0**16)
+    assert found.p_value == pytest.approx(
+        sum(comb(16, k) * 2.0 ** (16 - k) for k in range(8, 17)) / 3.0**16
+    )
     assert not found.drifted
     # Six items that all changed are too few to be sure.
     assert not canary(taking(same[:6]), taking(-same[:6]), taking(-same[:6])).drifted
@@ -144,7 +146,10 @@ def test_the_canary_compares_the_same_items():
 RUBRIC = Rubric(
     (
         Dimension(
-            "fit", "Which predicts the answers so far better?", {-1: "incumbent", 0: "alike", 1: "candidate"}, 2.0
+            "fit",
+            "Which predicts the answers so far better?",
+            {-1: "incumbent", 0: "alike", 1: "candidate"},
+            2.0,
         ),
         Dimension("scope", "Which says more?", {-1: "incumbent", 0: "alike", 1: "candidate"}),
     )
@@ -167,15 +172,24 @@ class Fixed:
 
 
 def test_levels_become_log_odds():
-    judge = RubricJudge(RUBRIC, Fixed(Reading({"fit": 1, "scope": -1}, {"fit": "ahead by 0.1", "scope": "no times"})))
+    judge = RubricJudge(
+        RUBRIC,
+        Fixed(Reading({"fit": 1, "scope": -1}, {"fit": "ahead by 0.1", "scope": "no times"})),
+    )
     assert judge.judge(submission(1)) == pytest.approx(1 / (1 + np.exp(-1)))
 
 
 def test_every_dimension_needs_a_defined_level_and_evidence():
     cases = [
         (Reading({"fit": 1}, {"fit": "ahead"}), "gave 'scope' the level None"),
-        (Reading({"fit": 1, "scope": 3}, {"fit": "ahead", "scope": "x"}), "gave 'scope' the level 3"),
-        (Reading({"fit": 1, "scope": 0}, {"fit": "ahead", "scope": " "}), "gave no evidence for 'scope'"),
+        (
+            Reading({"fit": 1, "scope": 3}, {"fit": "ahead", "scope": "x"}),
+            "gave 'scope' the level 3",
+        ),
+        (
+            Reading({"fit": 1, "scope": 0}, {"fit": "ahead", "scope": " "}),
+            "gave no evidence for 'scope'",
+        ),
     ]
     for reading, message in cases:
         with pytest.raises(VerdictError, match=message):

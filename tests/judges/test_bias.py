@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from judges.bias import bias_report, common_ratio, detection, needed_per_origin, ratio
-from judges.errors import GateError
+from lakatos.judges.bias import bias_report, common_ratio, detection, needed_per_origin, ratio
+from lakatos.judges.errors import GateError
 
 
 def test_the_interval_of_a_ratio_of_191():
@@ -15,11 +15,15 @@ def test_the_interval_of_a_ratio_of_191():
     found = ratio(764, 1000, 400, 1000)
     assert found.value == pytest.approx(1.91)
     hundred = math.sqrt(10) * found.standard_error
-    assert [1.91 * math.exp(sign * 1.96 * hundred) for sign in (-1, 1)] == pytest.approx([1.47, 2.49], abs=0.01)
+    assert [1.91 * math.exp(sign * 1.96 * hundred) for sign in (-1, 1)] == pytest.approx(
+        [1.47, 2.49], abs=0.01
+    )
 
 
 def test_the_standard_error_by_hand_and_with_empty_cells():
-    assert ratio(20, 50, 10, 50).standard_error == pytest.approx(math.sqrt(1 / 20 - 1 / 50 + 1 / 10 - 1 / 50))
+    assert ratio(20, 50, 10, 50).standard_error == pytest.approx(
+        math.sqrt(1 / 20 - 1 / 50 + 1 / 10 - 1 / 50)
+    )
     none = ratio(0, 50, 10, 50)
     assert none.value == pytest.approx((0.5 / 50.5) / (10.5 / 50.5))
     assert math.isinf(ratio(0, 0, 10, 50).standard_error)
@@ -40,7 +44,9 @@ def power_of(event, n, p_machine, p_human=0.4):
 
 @pytest.mark.parametrize(("n", "expected"), [(100, 0.75), (200, 0.95)])
 def test_the_power_to_detect_a_ratio_of_142_by_a_one_sided_test(n, expected):
-    assert power_of(lambda found: found.within(0.9)[0] > 1, n, 0.4 * 1.42) == pytest.approx(expected, abs=0.03)
+    assert power_of(lambda found: found.within(0.9)[0] > 1, n, 0.4 * 1.42) == pytest.approx(
+        expected, abs=0.03
+    )
 
 
 @pytest.mark.parametrize(("n", "expected"), [(200, 0.14), (400, 0.65)])
@@ -51,7 +57,9 @@ def test_the_power_to_show_parity(n, expected):
 def test_the_number_needed_for_parity_gives_the_wanted_power():
     n = needed_per_origin(0.4)
     error = math.sqrt(2 * 0.6 / 0.4 / n)
-    assert 2 * norm.cdf(math.log(1.25) / error - norm.ppf(0.95)) - 1 == pytest.approx(0.8, abs=0.005)
+    assert 2 * norm.cdf(math.log(1.25) / error - norm.ppf(0.95)) - 1 == pytest.approx(
+        0.8, abs=0.005
+    )
 
 
 def test_a_ratio_given_quality_is_not_moved_by_quality():
@@ -93,9 +101,13 @@ def decisions(n, p_machine, p_human, rng):
 def test_the_sentence_says_what_can_be_said():
     rng = np.random.default_rng(2)
     biased = bias_report(*decisions(1000, (0.9, 0.6), (0.6, 0.3), rng))
-    assert biased.sentence.startswith("The judge favours machine-written theories of equal quality: the ratio")
+    assert biased.sentence.startswith(
+        "The judge favours machine-written theories of equal quality: the ratio"
+    )
     few = bias_report(*decisions(60, (0.6, 0.3), (0.6, 0.3), rng))
-    assert few.sentence.startswith("No bias is detectable with 30 machine-written and 30 human-written theories, which")
+    assert few.sentence.startswith(
+        "No bias is detectable with 30 machine-written and 30 human-written theories, which"
+    )
     assert "theories of each origin are needed" in few.sentence
     many = bias_report(*decisions(20_000, (0.6, 0.3), (0.6, 0.3), rng))
     assert many.given_quality.equivalent
@@ -105,7 +117,9 @@ def test_the_sentence_says_what_can_be_said():
 def test_the_gap_of_scores_and_the_preference_among_equals():
     accepted, machine, good = decisions(4000, (0.9, 0.4), (0.6, 0.3), np.random.default_rng(3))
     score = np.where(machine, 0.7, 0.5)
-    report = bias_report(accepted, machine, good, score=score, preferred_machine=np.arange(100) < 70)
+    report = bias_report(
+        accepted, machine, good, score=score, preferred_machine=np.arange(100) < 70
+    )
     assert report.gap[0] == pytest.approx(0.2)
     assert report.gap[1] < 0.2 < report.gap[2]
     share, low, high = report.preference

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.calibration import calibration
-from judges.errors import JudgeError
+from lakatos.judges.calibration import calibration
+from lakatos.judges.errors import JudgeError
 
 
 def test_the_log_score_is_that_of_what_happened():
@@ -17,11 +17,17 @@ def test_the_log_score_is_that_of_what_happened():
     assert (found.discrimination, found.discrimination_error) == (None, None)
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7]), st.booleans()), min_size=2, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7]), st.booleans()), min_size=2, max_size=30
+    )
+)
 def test_discrimination_counts_pairs_and_halves_ties(verdicts):
     p, y = zip(*verdicts, strict=True)
     found = calibration(p, y)
-    yes, no = ([value for value, other in verdicts if other is outcome] for outcome in (True, False))
+    yes, no = (
+        [value for value, other in verdicts if other is outcome] for outcome in (True, False)
+    )
     if not yes or not no:
         assert found.discrimination is None
         return

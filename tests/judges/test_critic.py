@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judges.critic import STARTING_WEIGHT, Critic, Heard, Panel, drift, grade, learn, relevant, transitions
-from judges.errors import CriticError
-from traces.digest import digest_of
+from lakatos.judges.critic import (
+    STARTING_WEIGHT,
+    Critic,
+    Heard,
+    Panel,
+    drift,
+    grade,
+    learn,
+    relevant,
+    transitions,
+)
+from lakatos.judges.errors import CriticError
+from lakatos.traces.digest import digest_of
 
 ONE = Critic("one", digest_of("one"), ("no", "yes"), 1.0)
 TWO = Critic("two", digest_of("two"), ("no", "yes"), 1.0)
@@ -15,7 +25,9 @@ VERSIONS = {"one": ONE.version, "two": TWO.version}
 
 
 def heard(index, answers, favoured, family="risky", versions=VERSIONS):
-    return Heard(family, answers, {name: versions[name] for name in answers}, favoured, digest_of([index]))
+    return Heard(
+        family, answers, {name: versions[name] for name in answers}, favoured, digest_of([index])
+    )
 
 
 def simulated(n, rho, rng, hit=0.85, false_alarm=0.35, rate=0.4, second=1.0):
@@ -49,7 +61,9 @@ def test_each_critics_own_table_is_its_posterior_mean_however_critics_depend_on_
     rows = simulated(50, 0.7, np.random.default_rng(2))
     together = learn(rows, [ONE, TWO], "risky").panel
     for index, critic in enumerate((ONE, TWO)):
-        assert together.only((index,)).table == pytest.approx(learn(rows, [critic], "risky").panel.table)
+        assert together.only((index,)).table == pytest.approx(
+            learn(rows, [critic], "risky").panel.table
+        )
 
 
 def test_before_anything_is_known_the_starting_tables_speak():
@@ -65,14 +79,20 @@ def test_a_starting_table_that_outvotes_the_data_or_does_not_fit_is_refused():
     with pytest.raises(CriticError, match="outvote"):
         learn([], [ONE], "risky", weight=STARTING_WEIGHT + 1)
     with pytest.raises(CriticError, match="two rows of 2"):
-        learn([], [Critic("one", ONE.version, ("no", "yes"), 1.0, start=((0.5, 0.5), (1.0, 0.0)))], "risky")
+        learn(
+            [],
+            [Critic("one", ONE.version, ("no", "yes"), 1.0, start=((0.5, 0.5), (1.0, 0.0)))],
+            "risky",
+        )
     with pytest.raises(CriticError, match="has 2 levels; a record holds 5"):
         learn([heard(1, {"one": 5}, True)], [ONE], "risky")
 
 
 def test_only_this_family_these_versions_known_fates_and_records_that_hold_count():
     kept = heard(1, {"one": 1, "two": 0}, True)
-    old = heard(2, {"one": 1, "two": 1}, False, versions={"one": digest_of("older"), "two": TWO.version})
+    old = heard(
+        2, {"one": 1, "two": 1}, False, versions={"one": digest_of("older"), "two": TWO.version}
+    )
     rows = [
         kept,
         kept,
@@ -103,7 +123,9 @@ def test_tables_are_probabilities_and_asking_in_any_order_gives_one_belief(seed,
     ways = [learned.panel.ask(start, (None, None), critic) for critic in (0, 1)]
     for first, second in ((0, 1), (1, 0)):
         for after, seen in ways[first]:
-            total = sum(learned.panel.weights(*answer) for answer in learned.panel.ask(after, seen, second))
+            total = sum(
+                learned.panel.weights(*answer) for answer in learned.panel.ask(after, seen, second)
+            )
             assert total == pytest.approx(learned.panel.weights(after, seen))
 
 
@@ -143,7 +165,9 @@ def test_beliefs_are_calibrated_where_critics_repeat_each_other():
     for _ in range(40):
         learned = learn(simulated(300, 1.0, rng), [ONE, TWO], "risky")
         fresh = simulated(400, 1.0, rng)
-        beliefs = np.array([learned.belief((row.answers["one"], row.answers["two"])) for row in fresh])
+        beliefs = np.array(
+            [learned.belief((row.answers["one"], row.answers["two"])) for row in fresh]
+        )
         wins = np.array([row.favoured for row in fresh])
         gaps.append((beliefs - wins).mean())
     assert abs(np.mean(gaps)) < 4 * np.std(gaps, ddof=1) / np.sqrt(len(gaps))
@@ -160,7 +184,9 @@ def test_drift_is_found_where_a_critic_changed_and_not_where_it_did_not():
     rng = np.random.default_rng(11)
 
     def rows(n, hit):
-        return relevant(simulated(n, 0.0, rng, hit=hit, rate=0.5), [ONE, TWO], "risky", lambda _: True)
+        return relevant(
+            simulated(n, 0.0, rng, hit=hit, rate=0.5), [ONE, TWO], "risky", lambda _: True
+        )
 
     same = [drift(rows(60, 0.85), rows(40, 0.85), rng, 99) for _ in range(100)]
     # At most a twentieth of p values lie at .05 or below; four standard errors above that.

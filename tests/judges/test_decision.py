@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judges.critic import Critic, FreshPanel, Heard, Panel, fit_critic, judge_critic, learn
-from judges.decision import (
+from lakatos.judges.critic import Critic, FreshPanel, Heard, Panel, fit_critic, judge_critic, learn
+from lakatos.judges.decision import (
     FEWEST,
     FORCED,
     PAYOFFS,
@@ -26,9 +26,9 @@ from judges.decision import (
     single_threshold,
     worth_of,
 )
-from judges.errors import DecisionError
-from traces.digest import digest_of
-from traces.record import body_of
+from lakatos.judges.errors import DecisionError
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of
 
 BELIEFS = np.array([0.08, 0.18, 0.3, 0.5, 0.7, 0.9, 0.97])
 
@@ -57,7 +57,10 @@ def test_the_values_with_none_to_five_tests_are_the_published_ones():
     # verifying 20, and a verified patch of the right cause is worth 200.
     fails = [np.where(np.arange(3) == cause, 0.9, 0.2) for cause in range(3)]
     tables = tuple(np.stack([fail, 1 - fail]) for fail in fails)
-    ends = {"quit": np.zeros(3), **{f"patch {cause}": 200 * np.eye(3)[cause] - 23 for cause in range(3)}}
+    ends = {
+        "quit": np.zeros(3),
+        **{f"patch {cause}": 200 * np.eye(3)[cause] - 23 for cause in range(3)},
+    }
     problem = Problem(ends, FreshPanel(("A", "B", "C"), (1.0, 1.0, 1.0), tables))
     values = [float(best_value(problem, np.full(3, 1 / 3), n_tests)) for n_tests in range(6)]
     assert values == pytest.approx([43.67, 89.33, 130.33, 141.10, 151.09, 157.32], abs=0.005)
@@ -70,7 +73,9 @@ def test_where_only_verified_candidates_pay_the_published_values_come_out():
 
     values = best_value(problem(30), both(BELIEFS[:6]))
     assert values == pytest.approx([1.9, 8.7, 16.9, 30.5, 44.1, 60.0], abs=0.06)
-    assert best_value(problem(90), both(BELIEFS[:6])) == pytest.approx([0, 0, 0, 0.5, 3.3, 6.1], abs=0.06)
+    assert best_value(problem(90), both(BELIEFS[:6])) == pytest.approx(
+        [0, 0, 0, 0.5, 3.3, 6.1], abs=0.06
+    )
     assert regions(problem(100)) == [(0.0, 1.0, "quit")]
     names = problem(5).actions
     cheap = [names[index] for index in optimal(problem(5))(both(BELIEFS), (None,), 3)]
@@ -82,7 +87,9 @@ def test_verifying_up_to_three_times_costs_what_was_published():
     def chain(belief, left=3):
         return 100 * belief - 30 + ((1 - belief) * (chain(0.07, left - 1) - 10) if left > 1 else 0)
 
-    assert [chain(b) for b in BELIEFS[:6]] == pytest.approx([-80.6, -64.2, -44.6, -11.8, 20.9, 53.6], abs=0.06)
+    assert [chain(b) for b in BELIEFS[:6]] == pytest.approx(
+        [-80.6, -64.2, -44.6, -11.8, 20.9, 53.6], abs=0.06
+    )
     payoffs = Payoffs(gain=100, loss=np.inf, cost=30, refine_cost=10, mends=0.07, breaks=0.06)
     best = best_value(ship_or_quit(one_critic(0.95, 0.05), payoffs), both(BELIEFS[:6]))
     assert (best > [chain(b) for b in BELIEFS[:6]]).all()
@@ -130,8 +137,15 @@ def naive_and_joint(rho):
     for believed in (copying(0.0), copying(rho)):
         total = -2.0
         for first, second in itertools.product((0, 1), repeat=2):
-            mind, truth = both(0.3) * believed[:, first, second], both(0.3) * copying(rho)[:, first, second]
-            ends = {"quit": np.zeros(2), "ship": np.array([-100, 100]), "verify": np.array([-30, 70])}
+            mind, truth = (
+                both(0.3) * believed[:, first, second],
+                both(0.3) * copying(rho)[:, first, second],
+            )
+            ends = {
+                "quit": np.zeros(2),
+                "ship": np.array([-100, 100]),
+                "verify": np.array([-30, 70]),
+            }
             action = max(ends, key=lambda name, mind=mind, ends=ends: float(mind @ ends[name]))
             total += float(truth @ ends[action])
         worth.append(total)
@@ -145,7 +159,10 @@ def test_critics_that_repeat_each_other_cost_the_naive_product_what_was_publishe
     # Asking one after the other saves the second question after most first answers.
     for rho, both_asked in ((0.0, 11.1), (0.5, 9.5), (1.0, 8.5)):
         panel = Panel(("a", "b"), (1.0, 1.0), copying(rho))
-        assert best_value(ship_or_quit(panel, Payoffs(gain=100, loss=100, cost=30)), both(0.3)) > both_asked
+        assert (
+            best_value(ship_or_quit(panel, Payoffs(gain=100, loss=100, cost=30)), both(0.3))
+            > both_asked
+        )
 
 
 def brute_force(panel, prior, payoffs, steps, seen):
@@ -190,8 +207,12 @@ def test_the_recursion_agrees_with_brute_force_on_random_problems(seed):
     problem = ship_or_quit(panel, Payoffs(*payoffs))
     belief = rng.uniform(0.02, 0.98)
     value = best_value(problem, both(belief), 2)
-    assert value == pytest.approx(brute_force(panel, both(belief), payoffs, 2, (None, None)), abs=1e-9)
-    assert worth_of(optimal(problem), problem, both(belief), problem, both(belief), 2) == pytest.approx(value, abs=1e-9)
+    assert value == pytest.approx(
+        brute_force(panel, both(belief), payoffs, 2, (None, None)), abs=1e-9
+    )
+    assert worth_of(
+        optimal(problem), problem, both(belief), problem, both(belief), 2
+    ) == pytest.approx(value, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
@@ -200,7 +221,15 @@ def test_values_are_convex_in_the_belief_and_no_policy_beats_the_plan(seed):
     rng = np.random.default_rng(seed)
     panel = Panel(("a", "b"), (1.0, 2.0), rng.dirichlet(np.ones(4), size=2).reshape(2, 2, 2))
     problem = ship_or_quit(
-        panel, Payoffs(100, rng.uniform(20, 150), rng.uniform(1, 60), 8.0, rng.uniform(0, 0.4), rng.uniform(0, 0.3))
+        panel,
+        Payoffs(
+            100,
+            rng.uniform(20, 150),
+            rng.uniform(1, 60),
+            8.0,
+            rng.uniform(0, 0.4),
+            rng.uniform(0, 0.3),
+        ),
     )
     grid = both(np.linspace(0.01, 0.99, 33))
     values = best_value(problem, grid)
@@ -209,18 +238,25 @@ def test_values_are_convex_in_the_belief_and_no_policy_beats_the_plan(seed):
         *(always(problem, name) for name in ("quit", "ship", "verify")),
         Threshold(0, 1, "quit", "verify").policy(problem),
     ):
-        assert (worth_of(policy, problem, grid, problem, grid, retries=False) <= values + 1e-9).all()
+        assert (
+            worth_of(policy, problem, grid, problem, grid, retries=False) <= values + 1e-9
+        ).all()
 
 
 def test_side_by_side_problems_equal_one_after_the_other():
     costs, rates = np.array([5.0, 30.0, 90.0]), np.array([0.6, 0.8, 0.95])
     tables = np.stack([one_critic(rate, 1 - rate).table for rate in rates])
     together = best_value(
-        ship_or_quit(Panel(("test",), (2.0,), tables), Payoffs(100.0, 100.0, costs, 10.0, 0.2, 0.1)),
+        ship_or_quit(
+            Panel(("test",), (2.0,), tables), Payoffs(100.0, 100.0, costs, 10.0, 0.2, 0.1)
+        ),
         both([0.2, 0.5, 0.7]),
     )
     for index, belief in enumerate((0.2, 0.5, 0.7)):
-        alone = ship_or_quit(one_critic(rates[index], 1 - rates[index]), Payoffs(100, 100, costs[index], 10, 0.2, 0.1))
+        alone = ship_or_quit(
+            one_critic(rates[index], 1 - rates[index]),
+            Payoffs(100, 100, costs[index], 10, 0.2, 0.1),
+        )
         assert best_value(alone, both(belief)) == pytest.approx(together[index])
 
 
@@ -234,10 +270,13 @@ def test_the_single_threshold_is_the_best_of_all_rules_with_one_cut():
         names = ("quit", "ship", "verify")
         rules = [Threshold(None, 0, name, name) for name in names]
         rules += [Threshold(0, cut, low, high) for cut in (1, 2) for low in names for high in names]
-        worths = [float(worth_of(r.policy(problem), problem, both(0.4), problem, both(0.4))) for r in rules]
-        assert float(worth_of(rule.policy(problem), problem, both(0.4), problem, both(0.4))) == pytest.approx(
-            max(worths)
-        )
+        worths = [
+            float(worth_of(r.policy(problem), problem, both(0.4), problem, both(0.4)))
+            for r in rules
+        ]
+        assert float(
+            worth_of(rule.policy(problem), problem, both(0.4), problem, both(0.4))
+        ) == pytest.approx(max(worths))
 
 
 EVEN = Payoffs(gain=100, loss=100, cost=30)
@@ -269,16 +308,29 @@ def test_few_past_candidates_leave_the_decision_to_what_is_known_beforehand_and_
 
 
 def test_a_candidate_that_has_a_place_in_the_next_experiment_is_verified_whatever_the_values_say():
-    lost = [Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, False, digest_of(index)) for index in range(40)]
+    lost = [
+        Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, False, digest_of(index))
+        for index in range(40)
+    ]
     learned = learn(lost, [CRITIC], "risky")
     alone = decide(EVEN, learned, (1,), np.random.default_rng(1), forced=0)
     placed = decide(EVEN, learned, (1,), np.random.default_rng(1), forced=0, has_place=True)
     assert alone.action == "quit"
     assert (placed.action, placed.rule) == ("verify", "place")
     assert (placed.values, placed.belief) == (alone.values, alone.belief)
-    assert placed.sentence.startswith("verify: the next experiment compares as many with the leader anyway")
-    won = [Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, True, digest_of(index)) for index in range(40)]
-    assert decide(PAYOFFS, learn(won, [CRITIC], "risky"), (1,), np.random.default_rng(1), has_place=True).rule == "plan"
+    assert placed.sentence.startswith(
+        "verify: the next experiment compares as many with the leader anyway"
+    )
+    won = [
+        Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, True, digest_of(index))
+        for index in range(40)
+    ]
+    assert (
+        decide(
+            PAYOFFS, learn(won, [CRITIC], "risky"), (1,), np.random.default_rng(1), has_place=True
+        ).rule
+        == "plan"
+    )
 
 
 def test_the_sentence_names_the_action_its_reason_and_every_value():
@@ -293,7 +345,9 @@ def test_the_sentence_names_the_action_its_reason_and_every_value():
 def test_a_twentieth_of_candidates_is_verified_whatever_the_values_say():
     learned = learn(past(100, np.random.default_rng(3)), [CRITIC], "risky")
     hopeless = Payoffs(gain=1, loss=100, cost=50)
-    drawn = [decide(hopeless, learned, (None,), np.random.default_rng(seed)).rule for seed in range(2000)]
+    drawn = [
+        decide(hopeless, learned, (None,), np.random.default_rng(seed)).rule for seed in range(2000)
+    ]
     error = np.sqrt(FORCED * (1 - FORCED) / 2000)
     assert abs(drawn.count("forced") / 2000 - FORCED) < 4 * error
     assert all(

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.epoch import freeze, rank
-from judges.errors import EpochMismatchError, VerdictError
-from judges.judge import Submission, Verdict, resolve
-from judges.rubrics import RUBRICS
-from traces.digest import Digest, digest_of
-from traces.record import body_of, parse_record
+from lakatos.judges.epoch import freeze, rank
+from lakatos.judges.errors import EpochMismatchError, VerdictError
+from lakatos.judges.judge import Submission, Verdict, resolve
+from lakatos.judges.rubrics import RUBRICS
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.record import body_of, parse_record
 
 CANDIDATE, INCUMBENT, EPOCH = digest_of("candidate"), digest_of("incumbent"), digest_of("epoch")
 SUBMISSION = Submission(CANDIDATE, INCUMBENT, 0.01, 0.01, 1, 500, 0.1)
@@ -34,7 +34,14 @@ class Fixed:
 
 
 def verdict(probability, candidate=CANDIDATE, epoch=EPOCH) -> Verdict:
-    return Verdict(epoch=epoch, candidate=candidate, incumbent=INCUMBENT, cycle=1, probability=probability, opinions={})
+    return Verdict(
+        epoch=epoch,
+        candidate=candidate,
+        incumbent=INCUMBENT,
+        cycle=1,
+        probability=probability,
+        opinions={},
+    )
 
 
 def test_a_panel_of_one_says_what_its_judge_says():
@@ -51,8 +58,12 @@ def test_a_panel_takes_the_mean_of_log_odds():
 
 @given(st.lists(st.floats(0.001, 0.999), min_size=1, max_size=5))
 def test_a_panel_lies_among_its_judges_and_turns_around_with_them(opinions):
-    there = freeze(1, [Fixed(str(place), value) for place, value in enumerate(opinions)]).judge(SUBMISSION, 1)
-    back = freeze(1, [Fixed(str(place), 1 - value) for place, value in enumerate(opinions)]).judge(SUBMISSION, 1)
+    there = freeze(1, [Fixed(str(place), value) for place, value in enumerate(opinions)]).judge(
+        SUBMISSION, 1
+    )
+    back = freeze(1, [Fixed(str(place), 1 - value) for place, value in enumerate(opinions)]).judge(
+        SUBMISSION, 1
+    )
     assert min(opinions) - 1e-12 <= there.probability <= max(opinions) + 1e-12
     assert there.probability == pytest.approx(1 - back.probability)
 
@@ -98,11 +109,15 @@ def test_rank_puts_the_most_promising_first_whatever_the_order(probabilities, ra
 
 
 def test_verdicts_of_two_epochs_are_not_ranked():
-    with pytest.raises(EpochMismatchError, match=r"come from judge epochs .* comparable only within one epoch"):
+    with pytest.raises(
+        EpochMismatchError, match=r"come from judge epochs .* comparable only within one epoch"
+    ):
         rank([verdict(0.9), verdict(0.8, digest_of("x"), epoch=digest_of("later"))])
 
 
-@pytest.mark.parametrize(("advantage", "favoured", "given_"), [(0.01, True, 0.7), (-0.01, False, 0.3), (0, False, 0.3)])
+@pytest.mark.parametrize(
+    ("advantage", "favoured", "given_"), [(0.01, True, 0.7), (-0.01, False, 0.3), (0, False, 0.3)]
+)
 def test_a_verdict_is_scored_by_the_probability_of_what_happened(advantage, favoured, given_):
     found = resolve(verdict(0.7), digest_of("verdict"), "e", advantage)
     assert found.favoured is favoured

@@ -2,17 +2,19 @@
 
 import pytest
 
-from judges.erasure import Measured, Measurements
-from judges.errors import EpochMismatchError, MeasurementError
+from lakatos.judges.erasure import Measured, Measurements
+from lakatos.judges.errors import EpochMismatchError, MeasurementError
+from lakatos.traces.digest import digest_of
+from lakatos.traces.validity import Validity
 from tests.judges.support import event
-from traces.digest import digest_of
-from traces.validity import Validity
 
 THEORY, OTHER = digest_of("theory"), digest_of("other")
 
 
 def measured(subject=THEORY, seat="seat A", value=1.0, epoch=0, sample=0, task="favoured"):
-    return Measured(subject=subject, task=task, seat=digest_of(seat), epoch=epoch, sample=sample, value=value)
+    return Measured(
+        subject=subject, task=task, seat=digest_of(seat), epoch=epoch, sample=sample, value=value
+    )
 
 
 def test_displacing_the_root_of_a_diamond_erases_exactly_what_it_reaches():
@@ -23,10 +25,28 @@ def test_displacing_the_root_of_a_diamond_erases_exactly_what_it_reaches():
         event("other score", ["seat B"]), event("tool"),
     ]  # fmt: skip
     validity = Validity(graph)
-    validity.add(event("commit", ["seat A"], "epoch_committed", erases=[digest_of("seat A")], reason="displaced"))
+    validity.add(
+        event(
+            "commit",
+            ["seat A"],
+            "epoch_committed",
+            erases=[digest_of("seat A")],
+            reason="displaced",
+        )
+    )
     held = {
         name
-        for name in ("seat A", "seat B", "score", "memory", "plan", "score of plan", "other score", "tool", "commit")
+        for name in (
+            "seat A",
+            "seat B",
+            "score",
+            "memory",
+            "plan",
+            "score of plan",
+            "other score",
+            "tool",
+            "commit",
+        )
         if validity.valid(digest_of(name))
     }
     assert held == {"seat B", "other score", "tool", "commit"}
@@ -37,10 +57,22 @@ def test_displacing_the_root_of_a_diamond_erases_exactly_what_it_reaches():
 
 
 def test_one_record_erases_several_seats_or_none():
-    validity = Validity([event("seat A"), event("seat B"), event("a", ["seat A"]), event("b", ["seat B"])])
-    validity.add(event("nothing", [], "epoch_committed", erases=[], reason="no judge was displaced"))
+    validity = Validity(
+        [event("seat A"), event("seat B"), event("a", ["seat A"]), event("b", ["seat B"])]
+    )
+    validity.add(
+        event("nothing", [], "epoch_committed", erases=[], reason="no judge was displaced")
+    )
     assert validity.valid(digest_of("a"))
-    validity.add(event("both", [], "epoch_committed", erases=[digest_of("seat A"), digest_of("seat B")], reason="x"))
+    validity.add(
+        event(
+            "both",
+            [],
+            "epoch_committed",
+            erases=[digest_of("seat A"), digest_of("seat B")],
+            reason="x",
+        )
+    )
     assert not validity.valid(digest_of("a"))
     assert not validity.valid(digest_of("b"))
     assert validity.valid(digest_of("both"))
@@ -61,7 +93,9 @@ def test_a_fresh_measurement_restores_only_its_own_subject():
     validity, scores = table()
     add(validity, scores, 1, measured(value=1.0))
     add(validity, scores, 2, measured(OTHER, value=0.0))
-    validity.add(event("commit", [], "epoch_committed", erases=[digest_of("seat A")], reason="displaced"))
+    validity.add(
+        event("commit", [], "epoch_committed", erases=[digest_of("seat A")], reason="displaced")
+    )
     assert scores.mean(THEORY) is scores.mean(OTHER) is None
     assert scores.to_rescore() == sorted([THEORY, OTHER])
     assert scores.to_rescore({OTHER: 1.0})[0] == OTHER
@@ -83,7 +117,8 @@ def test_two_values_of_one_measurement_are_an_error():
     validity, scores = table()
     add(validity, scores, 1, measured(value=1.0))
     with pytest.raises(
-        MeasurementError, match=r"measured twice as sample 0 of 'favoured' by one judge, as 1\.0 and 0\.0"
+        MeasurementError,
+        match=r"measured twice as sample 0 of 'favoured' by one judge, as 1\.0 and 0\.0",
     ):
         add(validity, scores, 2, measured(value=0.0))
 
@@ -96,7 +131,9 @@ def test_nothing_comes_from_the_future():
 
 def test_a_late_result_stays_under_its_epoch_and_does_not_hold_if_its_judge_was_displaced():
     validity, scores = table()
-    validity.add(event("commit", [], "epoch_committed", erases=[digest_of("seat A")], reason="displaced"))
+    validity.add(
+        event("commit", [], "epoch_committed", erases=[digest_of("seat A")], reason="displaced")
+    )
     add(validity, scores, 1, measured(epoch=0), epoch=1)
     assert scores.valid(THEORY) == {}
     add(validity, scores, 2, measured(seat="seat B", epoch=0), epoch=1)  # its judge still sits
@@ -106,7 +143,9 @@ def test_a_late_result_stays_under_its_epoch_and_does_not_hold_if_its_judge_was_
 def test_a_judge_that_returns_takes_a_new_seat_and_its_old_words_stay_erased():
     validity, scores = table()
     add(validity, scores, 1, measured(value=1.0))
-    validity.add(event("commit", [], "epoch_committed", erases=[digest_of("seat A")], reason="displaced"))
+    validity.add(
+        event("commit", [], "epoch_committed", erases=[digest_of("seat A")], reason="displaced")
+    )
     validity.add(event("seat C"))  # the same judge again
     assert scores.mean(THEORY) is None
     assert add(validity, scores, 2, measured(seat="seat C", value=1.0, epoch=2), epoch=2)

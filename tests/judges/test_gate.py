@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from judges.anchor import Access, split
-from judges.answer import Answers
-from judges.errors import GateError, LedgerError, ReplayError
-from judges.gate import (
+from lakatos.judges.anchor import Access, split
+from lakatos.judges.answer import Answers
+from lakatos.judges.errors import GateError, LedgerError, ReplayError
+from lakatos.judges.gate import (
     CERTIFIED,
     WORKING,
     GateDecided,
@@ -20,14 +20,17 @@ from judges.gate import (
     register,
     replay,
 )
-from judges.ledger import FalseDiscovery, Spending
-from judges.paired import exact_p, fewest_wins, most_lost
+from lakatos.judges.ledger import FalseDiscovery, Spending
+from lakatos.judges.paired import exact_p, fewest_wins, most_lost
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of, parse_record
 from tests.judges.support import Scripted, answers, item
-from traces.digest import digest_of
-from traces.record import body_of, parse_record
 
 LABELS = np.arange(400) % 2 == 0
-ITEMS = [item(number, bool(label), origin=("human", "machine")[number // 2 % 2]) for number, label in enumerate(LABELS)]
+ITEMS = [
+    item(number, bool(label), origin=("human", "machine")[number // 2 % 2])
+    for number, label in enumerate(LABELS)
+]
 ANCHOR = digest_of([one.digest for one in ITEMS])
 
 
@@ -41,7 +44,11 @@ def pair(n_won=40, n_lost=0, n_both=280):
     """The incumbent is right on ``n_both + n_lost`` items, the challenger on ``n_both + n_won``."""
     # Spread over the strata: item k of every block of 400 by a fixed permutation.
     place = np.random.default_rng(0).permutation(400)
-    both, won, lost = place[:n_both], place[n_both : n_both + n_won], place[n_both + n_won : n_both + n_won + n_lost]
+    both, won, lost = (
+        place[:n_both],
+        place[n_both : n_both + n_won],
+        place[n_both + n_won : n_both + n_won + n_lost],
+    )
     incumbent, challenger = np.zeros(400, dtype=bool), np.zeros(400, dtype=bool)
     incumbent[both] = incumbent[lost] = True
     challenger[both] = challenger[won] = True
@@ -50,7 +57,13 @@ def pair(n_won=40, n_lost=0, n_both=280):
 
 def put(settings=CERTIFIED, found=None, ledger=None, anchor=ANCHOR):
     return register(
-        settings, found or pair(), slot="program", epoch=3, anchor=anchor, ledger=ledger or Spending(), seed=7
+        settings,
+        found or pair(),
+        slot="program",
+        epoch=3,
+        anchor=anchor,
+        ledger=ledger or Spending(),
+        seed=7,
     )
 
 
@@ -83,7 +96,10 @@ def test_the_verdict_is_that_of_the_exact_test_at_the_ledgers_level():
     needed = fewest_wins(60, Spending().level)
     for wins, verdict in ((needed, "replace"), (needed - 1, "keep")):
         assert (
-            run(CERTIFIED.model_copy(update={"floor": 0.0, "margin": 1.0}), pair(wins, 60 - wins))[0].verdict == verdict
+            run(CERTIFIED.model_copy(update={"floor": 0.0, "margin": 1.0}), pair(wins, 60 - wins))[
+                0
+            ].verdict
+            == verdict
         )
 
 
@@ -145,7 +161,10 @@ def test_the_detectable_gain_needs_no_labels_and_is_written_before_they_are_read
     registration = put()
     assert registration.discordance == pytest.approx(0.1)
     assert 0.02 < registration.minimum_detectable < 0.1
-    assert parse_record("gate_registered", body_of(registration), {"gate_registered": GateRegistered}) == registration
+    assert (
+        parse_record("gate_registered", body_of(registration), {"gate_registered": GateRegistered})
+        == registration
+    )
 
 
 @pytest.mark.parametrize("test", ["exact", "e_mixture", "e_betting", "loss"])
@@ -178,7 +197,9 @@ def test_the_loss_test_may_aim_at_what_a_calibrated_challenger_would_gain():
     registration = put(settings, Pair(incumbent, challenger))
     assert registration.expected == pytest.approx(0.36)
     # Its spread: a gain of 0.6 with probability 0.8, else a loss of 0.6.
-    assert registration.minimum_detectable == pytest.approx(0.48 / np.sqrt(20) * (1.8753 + 0.8416), rel=1e-3)
+    assert registration.minimum_detectable == pytest.approx(
+        0.48 / np.sqrt(20) * (1.8753 + 0.8416), rel=1e-3
+    )
     assert refusal_of(registration) == ""
     close = Pair(answers("incumbent", [0.5] * 20), answers("challenger", [0.55] * 20))
     assert "above the target of 0.0025" in refusal_of(put(settings, close))
@@ -206,12 +227,16 @@ def test_a_whole_challenge_leaves_records_and_reads_labels_only_where_it_decides
 
     incumbent, challenger = (Scripted(knowing(share), version=str(share)) for share in (0.6, 0.9))
     settings = CERTIFIED.model_copy(update={"target": 0.2})
-    found = challenge(settings, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1)
+    found = challenge(
+        settings, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1
+    )
     assert found.decided.verdict == "replace"
     assert [record.part for record in found.access.exposed] == ["confirm"]
     assert found.access.exposed[0].judges == (incumbent.digest, challenger.digest)
     weak = settings.model_copy(update={"target": 0.01})
-    refused = challenge(weak, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1)
+    refused = challenge(
+        weak, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1
+    )
     assert refused.decided.verdict == "underpowered"
     assert (refused.access, refused.ledger) == (Access(), Spending())
 
@@ -258,9 +283,13 @@ def null_paths(settings, new_ledger, n_paths, rng, n_tests=10):
     for _ in range(n_paths):
         ledger = new_ledger()
         for _ in range(n_tests):
-            incumbent, challenger = (judged(name, rng.random(400) < 0.8) for name in ("incumbent", "challenger"))
+            incumbent, challenger = (
+                judged(name, rng.random(400) < 0.8) for name in ("incumbent", "challenger")
+            )
             found = Pair(incumbent, challenger)
-            registration = register(settings, found, slot="s", epoch=0, anchor=ANCHOR, ledger=ledger, seed=1)
+            registration = register(
+                settings, found, slot="s", epoch=0, anchor=ANCHOR, ledger=ledger, seed=1
+            )
             decided, ledger = decide(registration, found, ITEMS, ledger)
             if decided.verdict == "replace":
                 false += 1
@@ -272,7 +301,9 @@ def null_paths(settings, new_ledger, n_paths, rng, n_tests=10):
 @pytest.mark.statistical
 @pytest.mark.parametrize("test", ["exact", "e_mixture", "e_betting"])
 def test_certified_replacements_are_false_in_at_most_alpha_of_campaigns(test):
-    settings = CERTIFIED.model_copy(update={"test": test, "floor": 0.0, "strata": (), "target": 1.0})
+    settings = CERTIFIED.model_copy(
+        update={"test": test, "floor": 0.0, "strata": (), "target": 1.0}
+    )
     n_paths = 200
     found = null_paths(settings, Spending, n_paths, np.random.default_rng(11))
     assert found <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_paths)

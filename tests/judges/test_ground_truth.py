@@ -5,18 +5,18 @@ import re
 import numpy as np
 import pytest
 
-from experiments.archives.fetch import load_archive
-from experiments.domains import DOMAINS
-from experiments.task import Trials
-from judges.anchor import AnchorItem, components
-from judges.description import Scored, describe, favoured
-from judges.errors import AnchorError
-from judges.feature import FEATURES, features_of
-from judges.ground_truth import archived_items, machine_theory, simulated_items
-from theories.families import FAMILIES
-from theories.laboratory import Laboratory
-from theories.score import UnitScores
-from theories.theory import read_program
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.task import Trials
+from lakatos.judges.anchor import AnchorItem, components
+from lakatos.judges.description import Scored, describe, favoured
+from lakatos.judges.errors import AnchorError
+from lakatos.judges.feature import FEATURES, features_of
+from lakatos.judges.ground_truth import archived_items, machine_theory, simulated_items
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.score import UnitScores
+from lakatos.theories.theory import read_program
 
 NAME = "intertemporal"
 DOMAIN, FAMILY = DOMAINS[NAME], FAMILIES[NAME]
@@ -54,7 +54,9 @@ def test_items_have_every_feature_and_read_back(items):
 
 
 def test_the_same_seed_builds_the_same_items(laboratory, items):
-    first, second = (simulated_items(DOMAIN, FAMILY, laboratory, np.random.default_rng(2), 2) for _ in range(2))
+    first, second = (
+        simulated_items(DOMAIN, FAMILY, laboratory, np.random.default_rng(2), 2) for _ in range(2)
+    )
     assert [item.digest for item in first] == [item.digest for item in second]
 
 
@@ -62,7 +64,8 @@ def test_a_theory_that_is_true_is_the_one_that_is_favoured(items):
     true = [
         (item.label, item.submission.candidate[:6] in item.provenance)
         for item in items
-        if {item.submission.candidate[:6], item.submission.incumbent[:6]} & set(re.findall(r"\w{6}", item.provenance))
+        if {item.submission.candidate[:6], item.submission.incumbent[:6]}
+        & set(re.findall(r"\w{6}", item.provenance))
     ]
     assert len(true) > 2
     assert all(label == candidate for label, candidate in true)
@@ -98,7 +101,9 @@ def people(n_people, n_trials, rng):
 
 def test_blocks_of_an_archive_share_neither_trials_nor_people(laboratory):
     trials = people(60, 48, np.random.default_rng(3))
-    found = archived_items([trials], DOMAIN, FAMILY, laboratory, np.random.default_rng(4), n_blocks=3, n_pairs=4)
+    found = archived_items(
+        [trials], DOMAIN, FAMILY, laboratory, np.random.default_rng(4), n_blocks=3, n_pairs=4
+    )
     blocks = {}
     for item in found:
         blocks.setdefault(item.people, set()).update(item.problems)
@@ -113,7 +118,13 @@ def test_published_counts_give_items_without_people(laboratory, data_folder):
     with Laboratory(DOMAINS["risky"], 1) as risky:
         archive = load_archive("risky_cpc18", data_folder)
         found = archived_items(
-            archive[:1], DOMAINS["risky"], FAMILIES["risky"], risky, np.random.default_rng(5), n_blocks=2, n_pairs=3
+            archive[:1],
+            DOMAINS["risky"],
+            FAMILIES["risky"],
+            risky,
+            np.random.default_rng(5),
+            n_blocks=2,
+            n_pairs=3,
         )
     assert found
     assert {item.people for item in found} == {()}
@@ -122,8 +133,14 @@ def test_published_counts_give_items_without_people(laboratory, data_folder):
 def test_the_description_by_hand():
     one, other = (read_program(FAMILY.program(name)) for name in ("hyperbolic", "exponential"))
     observed = np.array([[0.4, 0.6], [0.2, 0.8]])
-    own = Scored(UnitScores(np.array([-1.0, -3.0]), np.array([2.0, 2.0])), np.array([[0.4, 0.6], [0.3, 0.7]]), observed)
-    rival = Scored(UnitScores(np.array([-2.0, -2.5]), np.array([2.0, 2.0])), np.full((2, 2), 0.5), observed)
+    own = Scored(
+        UnitScores(np.array([-1.0, -3.0]), np.array([2.0, 2.0])),
+        np.array([[0.4, 0.6], [0.3, 0.7]]),
+        observed,
+    )
+    rival = Scored(
+        UnitScores(np.array([-2.0, -2.5]), np.array([2.0, 2.0])), np.full((2, 2), 0.5), observed
+    )
     found = describe(one, other, [own], [rival], machine_written=(True, False))
     assert found.advantage == pytest.approx((1.0 - 0.5) / 4)
     assert found.n_choices == 4

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from judges.errors import MeasurementError
-from judges.item_response import (
+from lakatos.judges.errors import MeasurementError
+from lakatos.judges.item_response import (
     ABILITIES,
     Ability,
     Items,
@@ -27,7 +27,9 @@ def some_items(n, rng):
 
 
 def answered(items, abilities, rng):
-    return (rng.random((len(abilities), len(items.slope))) < probability(items, abilities)).astype(float)
+    return (rng.random((len(abilities), len(items.slope))) < probability(items, abilities)).astype(
+        float
+    )
 
 
 def test_probability_and_information_are_those_of_the_formula():
@@ -45,8 +47,13 @@ def test_information_is_the_variance_of_the_score(ability, slope, intercept):
     items = Items(np.array([slope]), np.array([intercept]))
     step = 1e-5
     up, down, p = (float(probability(items, ability + shift)[0]) for shift in (step, -step, 0.0))
-    score = [(np.log(up) - np.log(down)) / (2 * step), (np.log(1 - up) - np.log(1 - down)) / (2 * step)]
-    assert p * score[0] ** 2 + (1 - p) * score[1] ** 2 == pytest.approx(float(information(items, ability)[0]), rel=1e-3)
+    score = [
+        (np.log(up) - np.log(down)) / (2 * step),
+        (np.log(1 - up) - np.log(1 - down)) / (2 * step),
+    ]
+    assert p * score[0] ** 2 + (1 - p) * score[1] ** 2 == pytest.approx(
+        float(information(items, ability)[0]), rel=1e-3
+    )
 
 
 def test_without_answers_ability_is_the_prior():
@@ -59,7 +66,9 @@ def test_one_answer_moves_ability_as_bayes_rule_says():
     items = Items(np.array([1.5]), np.array([0.3]))
     prior = np.exp(-(ABILITIES**2) / 2)
     weights = prior / (1 + np.exp(-(1.5 * ABILITIES + 0.3)))
-    assert ability_of(items, np.array([1.0])).mean == pytest.approx((weights * ABILITIES).sum() / weights.sum())
+    assert ability_of(items, np.array([1.0])).mean == pytest.approx(
+        (weights * ABILITIES).sum() / weights.sum()
+    )
 
 
 @pytest.mark.statistical
@@ -133,7 +142,9 @@ def test_screening_is_rarely_wrong_and_asks_a_fraction():
     asked = []
     for _ in range(150):
         answers = answered(items, np.array([1.0]), rng)[0]
-        found = screen(items, lambda item, answers=answers: bool(answers[item]), incumbent, rng, most=200)
+        found = screen(
+            items, lambda item, answers=answers: bool(answers[item]), incumbent, rng, most=200
+        )
         counts[found.verdict] += 1
         asked.append(len(found.asked))
         assert len(set(found.asked)) == len(found.asked)

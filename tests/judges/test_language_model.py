@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from judges.judge import Submission
-from judges.rubrics.language_model import RUBRIC, WEIGHT, PairRead, PairReading, combined, make_judge, task
+from lakatos.judges.judge import Submission
+from lakatos.judges.rubrics.language_model import (
+    RUBRIC,
+    WEIGHT,
+    PairRead,
+    PairReading,
+    combined,
+    make_judge,
+    task,
+)
 
 NAMES = [item.name for item in RUBRIC.dimensions]
 CANDIDATE, INCUMBENT = "a" * 64, "b" * 64
@@ -12,7 +20,9 @@ SUBMISSION = Submission(CANDIDATE, INCUMBENT, 0.1, 0.01, 0, 100, 0.1)
 
 
 def reading(**levels: int):
-    return PairReading.model_validate({name: {"level": levels.get(name, 0), "evidence": f"{name}!"} for name in NAMES})
+    return PairReading.model_validate(
+        {name: {"level": levels.get(name, 0), "evidence": f"{name}!"} for name in NAMES}
+    )
 
 
 def test_readings_of_both_orders_are_turned_the_same_way_and_their_median_counts():
@@ -32,7 +42,9 @@ def test_a_reader_that_prefers_whatever_comes_first_says_nothing():
 
 
 def test_repeats_are_decided_by_majority_and_one_missing_order_decides_nothing():
-    majority = [(reading(coverage=level), False) for level in (2, 2, -2)] + [(reading(coverage=-1), True)] * 3
+    majority = [(reading(coverage=level), False) for level in (2, 2, -2)] + [
+        (reading(coverage=-1), True)
+    ] * 3
     assert combined(majority)[0]["coverage"] == 1
     assert combined([(reading(coverage=2), False)])[0]["coverage"] == 0
 
@@ -40,9 +52,14 @@ def test_repeats_are_decided_by_majority_and_one_missing_order_decides_nothing()
 def test_exchanging_the_two_exchanges_the_sign():
     rng = np.random.default_rng(0)
     for _ in range(200):
-        found = [(reading(**{name: int(rng.integers(-2, 3)) for name in NAMES}), bool(place % 2)) for place in range(6)]
+        found = [
+            (reading(**{name: int(rng.integers(-2, 3)) for name in NAMES}), bool(place % 2))
+            for place in range(6)
+        ]
         exchanged = [(item, not order) for item, order in found]
-        assert combined(exchanged)[0] == {name: -level for name, level in combined(found)[0].items()}
+        assert combined(exchanged)[0] == {
+            name: -level for name, level in combined(found)[0].items()
+        }
 
 
 def judge_of(levels: dict[str, int]):
@@ -55,7 +72,9 @@ def judge_of(levels: dict[str, int]):
         contradicted=(),
         n_readings=2,
     )
-    return make_judge("c" * 64, lambda submission: record if submission.candidate == CANDIDATE else None)
+    return make_judge(
+        "c" * 64, lambda submission: record if submission.candidate == CANDIDATE else None
+    )
 
 
 def test_a_recorded_reading_becomes_odds_and_none_even_odds():
@@ -68,7 +87,9 @@ def test_a_recorded_reading_becomes_odds_and_none_even_odds():
 
 
 def test_another_model_or_prompt_is_another_judge():
-    assert make_judge("c" * 64, lambda *_: None).digest != make_judge("d" * 64, lambda *_: None).digest
+    assert (
+        make_judge("c" * 64, lambda *_: None).digest != make_judge("d" * 64, lambda *_: None).digest
+    )
 
 
 def test_the_prompt_names_every_dimension_and_neither_candidate_nor_incumbent():

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact
 
-from judges.errors import LedgerError
-from judges.ledger import FalseDiscovery, Spending, n_transcripts
-from judges.paired import (
+from lakatos.judges.errors import LedgerError
+from lakatos.judges.ledger import FalseDiscovery, Spending, n_transcripts
+from lakatos.judges.paired import (
     betting_e_values,
     exact_p,
     fewest_wins,
@@ -45,7 +45,9 @@ def test_no_number_of_wins_rejects_where_there_are_too_few_items():
 
 @given(counts, counts)
 def test_the_exact_p_value_sums_the_binomial_tail(wins, losses):
-    tail = sum(math.comb(wins + losses, k) for k in range(wins, wins + losses + 1)) / 2 ** (wins + losses)
+    tail = sum(math.comb(wins + losses, k) for k in range(wins, wins + losses + 1)) / 2 ** (
+        wins + losses
+    )
     assert exact_p(wins, losses) == pytest.approx(tail)
 
 
@@ -66,10 +68,14 @@ def test_exchanging_the_judges_turns_the_test_around(wins, losses):
 
 
 @pytest.mark.parametrize(
-    ("least", "table"), [(20, {10: 10, 20: 16, 40: 29, 80: 54}), (200, {15: 14, 20: 18, 40: 32, 80: 57})]
+    ("least", "table"),
+    [(20, {10: 10, 20: 16, 40: 29, 80: 54}), (200, {15: 14, 20: 18, 40: 32, 80: 57})],
 )
 def test_the_mixture_needs_few_more_wins_than_the_exact_test(least, table):
-    found = {m: next(wins for wins in range(m + 1) if mixture_e_value(wins, m - wins) >= least) for m in table}
+    found = {
+        m: next(wins for wins in range(m + 1) if mixture_e_value(wins, m - wins) >= least)
+        for m in table
+    }
     assert found == table
 
 
@@ -91,7 +97,10 @@ def test_the_mixtures_expectation_is_below_one_for_a_worse_challenger(m, expecte
 def test_the_mixtures_maximum_over_time_stays_within_its_level():
     rng = np.random.default_rng(5)
     n_paths, most = 3000, 400
-    threshold, least = [], 0  # what m items need, m + 1 where nothing is enough; never less than fewer items need
+    threshold, least = (
+        [],
+        0,
+    )  # what m items need, m + 1 where nothing is enough; never less than fewer items need
     for m in range(1, most + 1):
         while least <= m and mixture_e_value(least, m - least) < 20:
             least += 1
@@ -103,7 +112,9 @@ def test_the_mixtures_maximum_over_time_stays_within_its_level():
 
 
 def test_bets_multiply_within_a_challenger_and_are_averaged_over_bets():
-    assert betting_e_values([1, -1]) == pytest.approx([(1.2 + 1.4 + 1.6) / 3, (1.2 * 0.8 + 1.4 * 0.6 + 1.6 * 0.4) / 3])
+    assert betting_e_values([1, -1]) == pytest.approx(
+        [(1.2 + 1.4 + 1.6) / 3, (1.2 * 0.8 + 1.4 * 0.6 + 1.6 * 0.4) / 3]
+    )
 
 
 def test_the_expectation_of_bets_is_one_with_even_odds():
@@ -192,7 +203,9 @@ def test_spending_follows_the_series_and_sums_to_alpha():
         ledger = ledger.debit(ledger.level, replaced=False)
     rounded = [0.0304, 0.0076, 0.0034, 0.0019, 0.0012, 0.0008, 0.0006, 0.0005, 0.0004, 0.0003]
     assert levels == pytest.approx(rounded, abs=5e-5)
-    assert sum(0.05 * 6 / (math.pi * t) ** 2 for t in range(1, 200_000)) == pytest.approx(0.05, abs=1e-6)
+    assert sum(0.05 * 6 / (math.pi * t) ** 2 for t in range(1, 200_000)) == pytest.approx(
+        0.05, abs=1e-6
+    )
     assert 0 < ledger.left < 0.05 - sum(rounded) + 1e-3
 
 
@@ -218,5 +231,7 @@ def test_transcripts_of_ten_tests_with_at_most_two_replacements():
 
 def test_a_judge_that_saw_the_labels_is_told_by_the_vault():
     table = [[90, 10], [30, 10]]
-    assert leak_p(90, 100, 30, 40) == pytest.approx(fisher_exact(table, alternative="greater").pvalue)
+    assert leak_p(90, 100, 30, 40) == pytest.approx(
+        fisher_exact(table, alternative="greater").pvalue
+    )
     assert leak_p(200, 200, 60, 80) < 1e-6

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from judges.judge import Submission
-from judges.rubrics.parsimony import STRONGEST, WEAKEST, ParsimonyJudge
-from traces.digest import digest_of
+from lakatos.judges.judge import Submission
+from lakatos.judges.rubrics.parsimony import STRONGEST, WEAKEST, ParsimonyJudge
+from lakatos.traces.digest import digest_of
 
 JUDGE = ParsimonyJudge()
 LEVEL = Submission(digest_of("a"), digest_of("b"), 0.0, 0.01, 0, 1000, 0.1)
@@ -59,7 +59,9 @@ def test_is_never_surer_than_its_limits():
 
 @given(submissions)
 def test_exchanging_candidate_and_incumbent_exchanges_the_odds(submission):
-    back = replace(submission, advantage=-submission.advantage, extra_parameters=-submission.extra_parameters)
+    back = replace(
+        submission, advantage=-submission.advantage, extra_parameters=-submission.extra_parameters
+    )
     assert JUDGE.judge(submission) == pytest.approx(1 - JUDGE.judge(back), abs=1e-9)
 
 
@@ -67,12 +69,24 @@ def test_exchanging_candidate_and_incumbent_exchanges_the_odds(submission):
 def test_more_advantage_never_hurts_and_more_parameters_never_help(submission, gain, extra):
     judged = JUDGE.judge(submission)
     assert JUDGE.judge(replace(submission, advantage=submission.advantage + gain)) >= judged
-    assert JUDGE.judge(replace(submission, extra_parameters=submission.extra_parameters + extra)) <= judged
+    assert (
+        JUDGE.judge(replace(submission, extra_parameters=submission.extra_parameters + extra))
+        <= judged
+    )
 
 
 def test_its_version_changes_with_its_settings():
     assert ParsimonyJudge().digest == JUDGE.digest
-    assert len({JUDGE.digest, ParsimonyJudge(nearest=0.01).digest, ParsimonyJudge(next_share=0.5).digest}) == 3
+    assert (
+        len(
+            {
+                JUDGE.digest,
+                ParsimonyJudge(nearest=0.01).digest,
+                ParsimonyJudge(next_share=0.5).digest,
+            }
+        )
+        == 3
+    )
 
 
 def nested_comparisons(n_comparisons, rng):
@@ -96,7 +110,11 @@ def nested_comparisons(n_comparisons, rng):
         totals = gain[:n].reshape(25, per_person).sum(axis=1)
         standard_error = math.sqrt(25 / 24 * ((totals - totals.mean()) ** 2).sum()) / n
         submission = replace(
-            LEVEL, advantage=totals.sum() / n, standard_error=standard_error, extra_parameters=n_extra, n_choices=n
+            LEVEL,
+            advantage=totals.sum() / n,
+            standard_error=standard_error,
+            extra_parameters=n_extra,
+            n_choices=n,
         )
         judged.append(JUDGE.judge(submission))
         unbounded.append(norm.cdf((submission.advantage - n_extra / n) / standard_error))
@@ -126,7 +144,9 @@ def test_calibration_on_nested_comparisons():
         within = (judged >= low) & (judged < high)
         share, n = favoured[within].mean(), within.sum()
         error = math.sqrt(max(share * (1 - share), 0.05) / n)
-        assert abs(share - judged[within].mean()) < 0.1 + 3 * error, f"{low} to {high}: {share:.2f} of {n}"
+        assert abs(share - judged[within].mean()) < 0.1 + 3 * error, (
+            f"{low} to {high}: {share:.2f} of {n}"
+        )
 
     def log_scores(probability):
         return np.where(favoured, np.log(probability), np.log(1 - probability))

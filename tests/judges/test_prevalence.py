@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from judges.errors import JudgeError
-from judges.prevalence import prevalence, rogan_gladen
+from lakatos.judges.errors import JudgeError
+from lakatos.judges.prevalence import prevalence, rogan_gladen
 
 
 def test_the_correction_by_hand():
@@ -29,7 +29,8 @@ def test_without_labels_of_both_kinds_nothing_is_said():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("share", "n", "n_labelled"), [(0.2, 500, 100), (0.5, 2000, 100), (0.8, 500, 200), (0.3, 200, 60)]
+    ("share", "n", "n_labelled"),
+    [(0.2, 500, 100), (0.5, 2000, 100), (0.8, 500, 200), (0.3, 200, 60)],
 )
 def test_the_interval_covers(share, n, n_labelled):
     rng = np.random.default_rng(6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from judges.errors import VerdictError
-from judges.program import (
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.program import (
     Factor,
     Labelled,
     Program,
@@ -24,7 +24,10 @@ from judges.program import (
 from tests.judges.support import submission
 
 PROGRAM = Program(
-    (Term((Factor("advantage_z", "saturating", 2.0),), 1.5), Term((Factor("a"), Factor("b", "square", 2.0)), -1.0)),
+    (
+        Term((Factor("advantage_z", "saturating", 2.0),), 1.5),
+        Term((Factor("a"), Factor("b", "square", 2.0)), -1.0),
+    ),
     0.25,
 )
 
@@ -71,7 +74,9 @@ def world(n, rng, *, style=0.0):
     """Comparisons whose label follows one feature, two that do not matter, and one more by ``style``."""
     values = rng.normal(size=(n, 4))
     labels = rng.random(n) < expit(2 * values[:, 0] + style * values[:, 3])
-    return Labelled(("good", "noise", "other noise", "style"), values, labels.astype(float), np.ones(n))
+    return Labelled(
+        ("good", "noise", "other noise", "style"), values, labels.astype(float), np.ones(n)
+    )
 
 
 def test_fitted_weights_solve_the_penalised_equations():
@@ -81,7 +86,9 @@ def test_fitted_weights_solve_the_penalised_equations():
     weights = {term.factors[0].feature: term.weight for term in program.terms}
     assert (items.labels - p).sum() == pytest.approx(0, abs=1e-5)
     for place, name in enumerate(("good", "noise")):
-        assert items.values[:, place] @ (items.labels - p) == pytest.approx(0.1 * weights[name], abs=1e-5)
+        assert items.values[:, place] @ (items.labels - p) == pytest.approx(
+            0.1 * weights[name], abs=1e-5
+        )
 
 
 def test_weights_count_items_as_if_they_were_repeated():
@@ -89,7 +96,10 @@ def test_weights_count_items_as_if_they_were_repeated():
     items = world(60, rng)
     counts = rng.integers(1, 4, size=60)
     repeated = Labelled(
-        items.features, np.repeat(items.values, counts, axis=0), np.repeat(items.labels, counts), np.ones(counts.sum())
+        items.features,
+        np.repeat(items.values, counts, axis=0),
+        np.repeat(items.labels, counts),
+        np.ones(counts.sum()),
     )
     weighted = Labelled(items.features, items.values, items.labels, counts.astype(float))
     program = Program((Term((Factor("good"),)),))
@@ -119,13 +129,17 @@ def test_breeding_finds_the_feature_that_matters_and_drops_the_style():
 
 
 def test_breeding_keeps_a_style_that_tells():
-    best = breed(PROGRAM_GOOD, world(400, np.random.default_rng(3), style=1.0), np.random.default_rng(4))[0]
+    best = breed(
+        PROGRAM_GOOD, world(400, np.random.default_rng(3), style=1.0), np.random.default_rng(4)
+    )[0]
     assert {"good", "style"} <= set(best.features)
 
 
 def test_breeding_repeats_itself_with_the_same_generator():
     items = world(100, np.random.default_rng(3))
-    first, second = (breed(PROGRAM_GOOD, items, np.random.default_rng(4), n_generations=3) for _ in range(2))
+    first, second = (
+        breed(PROGRAM_GOOD, items, np.random.default_rng(4), n_generations=3) for _ in range(2)
+    )
     assert first == second
 
 
@@ -135,14 +149,18 @@ def test_children_stay_small_and_have_each_term_once():
     program = PROGRAM_GOOD
     for _ in range(300):
         program = (
-            recombine(program, mutate(program, scale, rng), rng) if rng.random() < 0.2 else mutate(program, scale, rng)
+            recombine(program, mutate(program, scale, rng), rng)
+            if rng.random() < 0.2
+            else mutate(program, scale, rng)
         )
         assert len(set(program.structure)) == len(program.terms) <= 12
         assert all(1 <= len(factors) <= 2 for factors in program.structure)
 
 
 def test_features_of_submissions_are_arranged_by_name():
-    items = labelled([submission(1, a=1.0), submission(2, a=2.0)], [True, False], ["a", "advantage_z"])
+    items = labelled(
+        [submission(1, a=1.0), submission(2, a=2.0)], [True, False], ["a", "advantage_z"]
+    )
     assert items.values.tolist() == [[1.0, 1.0], [2.0, 1.0]]
     assert items.labels.tolist() == [1.0, 0.0]
     assert logit(0.5) == 0

@@ -7,9 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judges.answer import swap
-from judges.errors import VerdictError
-from judges.rubrics.rule import PREDICTIONS, RULES, RuleJudge, calibrated, claim, discrimination, duplicate, level
+from lakatos.judges.answer import swap
+from lakatos.judges.errors import VerdictError
+from lakatos.judges.rubrics.rule import (
+    PREDICTIONS,
+    RULES,
+    RuleJudge,
+    calibrated,
+    claim,
+    discrimination,
+    duplicate,
+    level,
+)
 from tests.judges.support import submission
 
 
@@ -31,7 +40,10 @@ def test_a_pair_and_the_exchanged_pair_get_probabilities_that_sum_to_one(name):
     rng = np.random.default_rng(4)
     pairs = [
         shown(
-            k, advantage=float(rng.normal()), distance=float(rng.random() / 4), features={PREDICTIONS: float(k % 3) - 1}
+            k,
+            advantage=float(rng.normal()),
+            distance=float(rng.random() / 4),
+            features={PREDICTIONS: float(k % 3) - 1},
         )
         for k in range(60)
     ]
@@ -63,7 +75,11 @@ def test_the_version_changes_with_the_table_and_comes_back_from_plain_values():
 
 @pytest.mark.parametrize(
     "value",
-    [{"rule": "taste", "table": [0.5]}, {"rule": "claim", "table": [0.5]}, {"rule": "claim", "table": [0, 0.5, 1]}],
+    [
+        {"rule": "taste", "table": [0.5]},
+        {"rule": "claim", "table": [0.5]},
+        {"rule": "claim", "table": [0, 0.5, 1]},
+    ],
 )
 def test_a_rule_judge_that_is_none_is_refused(value):
     with pytest.raises(VerdictError, match="is none of claim, duplicate, discrimination"):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.strategy import (
+from lakatos.judges.strategy import (
     Achieved,
     Credit,
     Strategy,
@@ -16,7 +16,7 @@ from judges.strategy import (
     recombine,
     vary,
 )
-from traces.digest import digest_of
+from lakatos.traces.digest import digest_of
 
 A, B, C, D, E = (digest_of(name) for name in "ABCDE")
 BOLD, SHY = digest_of("bold"), digest_of("shy")
@@ -59,7 +59,9 @@ def test_outcomes_of_one_line_are_tempered():
 def test_a_repeated_measurement_and_a_record_that_no_longer_holds_do_not_count():
     erased = digest_of("erased")
     outcomes = [achieved(A, True), achieved(A, True), achieved(D, False, record=erased)]
-    assert credit(BOLD, PROPOSED, PARENTS, outcomes, lambda record: record != erased) == Credit(1.0, 0.0, 1)
+    assert credit(BOLD, PROPOSED, PARENTS, outcomes, lambda record: record != erased) == Credit(
+        1.0, 0.0, 1
+    )
 
 
 @given(st.permutations(range(4)))
@@ -106,7 +108,9 @@ def test_strategies_are_widened_as_outcomes_allow():
 
 def test_a_version_is_what_the_strategy_does_and_not_where_it_comes_from():
     plain = Strategy({"loss_aversion": 2.0}, "short", 0.1)
-    assert plain.digest == Strategy({"loss_aversion": 2.0, "lapse": 1.0}, "short", 0.1, (BOLD,)).digest
+    assert (
+        plain.digest == Strategy({"loss_aversion": 2.0, "lapse": 1.0}, "short", 0.1, (BOLD,)).digest
+    )
     others = [
         Strategy({}, "short", 0.1),
         Strategy(plain.preferences, "long", 0.1),
@@ -133,7 +137,10 @@ def test_a_varied_strategy_differs_in_one_part_and_names_its_parent(seed):
 
 @given(st.integers(0, 10_000))
 def test_a_child_takes_every_part_from_one_of_its_parents(seed):
-    first, second = Strategy({"regret": 2.0}, "short", 0.2), Strategy({"salience": 3.0}, "long", 0.4)
+    first, second = (
+        Strategy({"regret": 2.0}, "short", 0.2),
+        Strategy({"salience": 3.0}, "long", 0.4),
+    )
     child = recombine(first, second, np.random.default_rng(seed))
     assert child.prompt in ("short", "long")
     assert child.exploration in (0.2, 0.4)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.errors import EpochMismatchError, EpochStateError, MeasurementError
-from judges.gate import GateDecided
-from judges.ledger import Spending
-from judges.transition import (
+from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
+from lakatos.judges.gate import GateDecided
+from lakatos.judges.ledger import Spending
+from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,
     EpochFrozen,
@@ -24,8 +24,8 @@ from judges.transition import (
     next_checkpoint,
     refill,
 )
-from traces.digest import digest_of
-from traces.record import body_of, parse_record
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of, parse_record
 
 A, B, C, D = map(digest_of, "ABCD")
 BEGIN = Epoch({"program": A, "rubric": B})
@@ -97,7 +97,11 @@ def test_a_judge_that_drifted_is_displaced_without_a_gate_and_the_ledger_is_not_
     found = fold_epochs([asked_again(), decision("program", A, D, "keep")], frozen)
     record = commit(found, SEATS)
     assert record.slots == {"program": A, "rubric": C}
-    assert (record.changed, record.without_gate, record.erases) == (("rubric",), ("rubric",), (SEATS["rubric"],))
+    assert (record.changed, record.without_gate, record.erases) == (
+        ("rubric",),
+        ("rubric",),
+        (SEATS["rubric"],),
+    )
     assert "without a gate" in record.reason
     committed = advance(found, record)
     assert committed.ledger == Spending(0.05, (0.01,))  # of the other slot's test alone
@@ -131,11 +135,15 @@ def test_what_does_not_replace_erases_nothing(verdict):
 
 def test_records_out_of_order_are_refused():
     frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
-    with pytest.raises(EpochStateError, match="'gate_decided' came while epoch 0 was in phase 'open'"):
+    with pytest.raises(
+        EpochStateError, match="'gate_decided' came while epoch 0 was in phase 'open'"
+    ):
         advance(BEGIN, decision("program", A, C))
     with pytest.raises(EpochStateError, match="freeze it before it is committed"):
         commit(BEGIN, SEATS)
-    with pytest.raises(EpochStateError, match="'epoch_frozen' came while epoch 0 was in phase 'freeze'"):
+    with pytest.raises(
+        EpochStateError, match="'epoch_frozen' came while epoch 0 was in phase 'freeze'"
+    ):
         advance(frozen, freeze_epoch(BEGIN, digest_of("anchor"), 8))
     with pytest.raises(EpochMismatchError, match="epoch 1 came where epoch 0 was expected"):
         advance(frozen, decision("program", A, C, epoch=1))
@@ -161,14 +169,18 @@ def test_a_commit_that_is_not_what_was_decided_is_refused():
 
 def test_the_seat_of_a_displaced_judge_must_be_known():
     frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
-    with pytest.raises(EpochStateError, match="no record says when the judge of slot 'program' took its seat"):
+    with pytest.raises(
+        EpochStateError, match="no record says when the judge of slot 'program' took its seat"
+    ):
         commit(advance(frozen, decision("program", A, C)), {})
 
 
 def test_verdicts_of_two_epochs_are_never_mixed():
     later = Epoch(BEGIN.slots, number=2)
     later.check_same(2, "the verdict")
-    with pytest.raises(EpochMismatchError, match="the verdict is of judge epoch 1, and epoch 2 is open"):
+    with pytest.raises(
+        EpochMismatchError, match="the verdict is of judge epoch 1, and epoch 2 is open"
+    ):
         later.check_same(1, "the verdict")
     with pytest.raises(MeasurementError, match="no verdict comes from the future"):
         later.check_same(3, "the verdict")

@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from language_models.call import Caller
-from language_models.client import Message, Request, Sampling
-from language_models.ledger import Budget, Ledger
-from language_models.limit import RetryPolicy
-from language_models.record import RECORDS
-from language_models.settings import ModelSettings, Price
-from traces.digest import Digest
-from traces.record import Record
-from traces.step import JOURNAL_FILE, StepContext, Trace
+from lakatos.language_models.call import Caller
+from lakatos.language_models.client import Message, Request, Sampling
+from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.limit import RetryPolicy
+from lakatos.language_models.record import RECORDS
+from lakatos.language_models.settings import ModelSettings, Price
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record
+from lakatos.traces.step import JOURNAL_FILE, StepContext, Trace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "traces"))
 from mortal import die_when
@@ -44,12 +44,18 @@ async def run(folder: Path, base_url: str) -> None:
     begun = (folder / JOURNAL_FILE).exists()
     trace = Trace.open(folder, TYPES) if begun else Trace.create(folder, seed=5, types=TYPES)
     settings = ModelSettings(
-        name="small", base_url=base_url, model="rehearsal", price=Price(input=1.0, cached_input=0.1, output=4.0)
+        name="small",
+        base_url=base_url,
+        model="rehearsal",
+        price=Price(input=1.0, cached_input=0.1, output=4.0),
     )
     ledger = Ledger.of(Budget(requests=1000), trace.journal.events())
     caller = Caller.of(settings, trace, ledger, retry=RetryPolicy(first_wait_s=0.001))
     called = await asyncio.gather(
-        *(caller.ask(question(number), role="advocate", position={"number": number}) for number in range(N_CALLS))
+        *(
+            caller.ask(question(number), role="advocate", position={"number": number})
+            for number in range(N_CALLS)
+        )
     )
 
     async def count(context: StepContext) -> Counted:

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from language_models.call import STEP, Caller, RecordedModel, served_version
-from language_models.client import Completion, Message, Request, Sampling, Usage
-from language_models.clients.openai import OpenAIModel
-from language_models.clients.scripted import ScriptedModel
-from language_models.errors import (
+from lakatos.language_models.call import STEP, Caller, RecordedModel, served_version
+from lakatos.language_models.client import Completion, Message, Request, Sampling, Usage
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.errors import (
     BudgetExhaustedError,
     KeyRefusedError,
     RateLimitedError,
@@ -25,24 +25,27 @@ from language_models.errors import (
     TransientError,
     UnreachableError,
 )
-from language_models.ledger import Amount, Budget, Ledger, cost, spending_of, worst_case
-from language_models.limit import RateLimit, RetryPolicy, wait_s
-from language_models.preflight import preflight
-from language_models.record import RECORDS, LanguageModelCalled
-from language_models.rehearsal.app import RehearsalSettings
-from language_models.rehearsal.fault import TRANSIENT, Misbehaviour
-from language_models.rehearsal.serve import free_port, running, running_process
-from language_models.settings import ModelSettings, Price
-from traces.digest import digest_of
-from traces.fold import canonical_form
-from traces.journal import INTENT
-from traces.step import Trace
-from traces.verify import verify
+from lakatos.language_models.ledger import Amount, Budget, Ledger, cost, spending_of, worst_case
+from lakatos.language_models.limit import RateLimit, RetryPolicy, wait_s
+from lakatos.language_models.preflight import preflight
+from lakatos.language_models.record import RECORDS, LanguageModelCalled
+from lakatos.language_models.rehearsal.app import RehearsalSettings
+from lakatos.language_models.rehearsal.fault import TRANSIENT, Misbehaviour
+from lakatos.language_models.rehearsal.serve import free_port, running, running_process
+from lakatos.language_models.settings import ModelSettings, Price
+from lakatos.traces.digest import digest_of
+from lakatos.traces.fold import canonical_form
+from lakatos.traces.journal import INTENT
+from lakatos.traces.step import Trace
+from lakatos.traces.verify import verify
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).parent / "campaign.py"
 PRICE = Price(input=1.0, cached_input=0.1, output=4.0)
-QUESTION = Request(messages=(Message(role="user", content="What do people choose?"),), sampling=Sampling(max_tokens=9))
+QUESTION = Request(
+    messages=(Message(role="user", content="What do people choose?"),),
+    sampling=Sampling(max_tokens=9),
+)
 
 spec = importlib.util.spec_from_file_location("calls_campaign", SCRIPT)
 campaign = importlib.util.module_from_spec(spec)
@@ -62,7 +65,13 @@ class Failing:
         if self.errors and (error := self.errors.pop(0)) is not None:
             raise error
         usage = Usage(n_prompt_tokens=6, n_cached_tokens=2, n_completion_tokens=3)
-        return Completion(content="the larger one", finish_reason="stop", model_name="f", usage=usage, latency_s=0.1)
+        return Completion(
+            content="the larger one",
+            finish_reason="stop",
+            model_name="f",
+            usage=usage,
+            latency_s=0.1,
+        )
 
 
 @pytest.fixture
@@ -92,7 +101,11 @@ def ask(caller, request=QUESTION, **given):
 
 
 def notes(trace):
-    return [event.body["note"] for event in trace.journal.events() if event.kind == INTENT and "note" in event.body]
+    return [
+        event.body["note"]
+        for event in trace.journal.events()
+        if event.kind == INTENT and "note" in event.body
+    ]
 
 
 def ends_where_its_trace_ends(ledger, trace):
@@ -104,7 +117,10 @@ def test_a_recorded_call_is_not_made_again(trace, caller_of):
     first, again, other = ask(caller), ask(caller), ask(caller, position={"number": 2})
     assert (first.completion.content, other.completion.content) == ("first", "second")
     assert again == first
-    assert [record.record for record in trace.records(LanguageModelCalled)] == [first.record, other.record]
+    assert [record.record for record in trace.records(LanguageModelCalled)] == [
+        first.record,
+        other.record,
+    ]
 
 
 def test_the_record_names_all_that_decided_the_answer(trace, caller_of):
@@ -112,9 +128,20 @@ def test_the_record_names_all_that_decided_the_answer(trace, caller_of):
     called = ask(caller_of(Failing()), inputs=[cited])
     record = called.record
     assert Request.model_validate(trace.artifacts.get_json(record.request)) == QUESTION
-    assert Completion.model_validate(trace.artifacts.get_json(record.completion)) == called.completion
-    assert (record.role, record.model, record.model_name, record.outcome) == ("advocate", "failing", "f", "answered")
-    assert (record.sampling, record.n_prompt_tokens, record.n_completion_tokens) == (QUESTION.sampling, 6, 3)
+    assert (
+        Completion.model_validate(trace.artifacts.get_json(record.completion)) == called.completion
+    )
+    assert (record.role, record.model, record.model_name, record.outcome) == (
+        "advocate",
+        "failing",
+        "f",
+        "answered",
+    )
+    assert (record.sampling, record.n_prompt_tokens, record.n_completion_tokens) == (
+        QUESTION.sampling,
+        6,
+        3,
+    )
     (event,) = (event for event in trace.journal.events() if event.kind != INTENT)
     assert event.inputs == (record.request, cited)
     report = verify(trace.journal.path.parent, RECORDS, unsigned=True)
@@ -148,7 +175,11 @@ def test_a_seed_that_was_given_is_kept(caller_of):
 
 
 def test_what_can_help_is_tried_again_with_growing_waits(trace, caller_of, waits):
-    errors = [ServerFailedError("a"), UnreachableError("b", may_have_cost=False), RateLimitedError("c")]
+    errors = [
+        ServerFailedError("a"),
+        UnreachableError("b", may_have_cost=False),
+        RateLimitedError("c"),
+    ]
     ledger = Ledger(Budget())
     called = ask(caller_of(Failing(*errors), ledger, retry=RetryPolicy(first_wait_s=1.0)))
     assert called.completion.content == "the larger one"
@@ -166,7 +197,11 @@ def test_what_can_help_is_tried_again_with_growing_waits(trace, caller_of, waits
 
 
 def test_a_server_that_says_how_long_to_wait_is_obeyed(caller_of, waits):
-    ask(caller_of(Failing(RateLimitedError("a", retry_after_s=9.0)), retry=RetryPolicy(first_wait_s=0.5)))
+    ask(
+        caller_of(
+            Failing(RateLimitedError("a", retry_after_s=9.0)), retry=RetryPolicy(first_wait_s=0.5)
+        )
+    )
     assert 9.0 <= waits[0] <= 9.5
 
 
@@ -201,7 +236,10 @@ def test_tries_end_and_the_run_can_go_on_later(trace, caller_of):
 def test_the_budget_stops_before_anything_is_sent(trace, caller_of):
     most = worst_case(PRICE, QUESTION).tokens
     model, ledger = Failing(), Ledger(Budget(tokens=most - 1))
-    with pytest.raises(BudgetExhaustedError, match=rf"may take {most} tokens, but of the budget of {most - 1} tokens"):
+    with pytest.raises(
+        BudgetExhaustedError,
+        match=rf"may take {most} tokens, but of the budget of {most - 1} tokens",
+    ):
         ask(caller_of(model, ledger))
     assert model.requests == []
     assert list(trace.journal.events()) == []
@@ -276,7 +314,9 @@ def test_no_more_calls_than_allowed_are_in_flight(trace):
     caller = Caller(model, trace, Ledger(Budget()), most_in_flight=5)
 
     async def everything():
-        await asyncio.gather(*(caller.ask(QUESTION, role="advocate", position={"n": n}) for n in range(23)))
+        await asyncio.gather(
+            *(caller.ask(QUESTION, role="advocate", position={"n": n}) for n in range(23))
+        )
 
     asyncio.run(everything())
     assert model.most == 5
@@ -302,19 +342,25 @@ def test_concurrent_calls_never_overdraw_the_budget(trace):
 def test_sixty_four_in_flight_against_a_misbehaving_server_all_end_the_same(tmp_path):
     rates = {fault: 0.05 for fault in TRANSIENT if fault != "slow"}
     forms = []
-    for number, misbehaviour in enumerate([Misbehaviour(), Misbehaviour(rates=rates, retry_after_s=0)]):
+    for number, misbehaviour in enumerate(
+        [Misbehaviour(), Misbehaviour(rates=rates, retry_after_s=0)]
+    ):
         with (
             running(RehearsalSettings(misbehaviour=misbehaviour)) as server,
             Trace.create(tmp_path / str(number), seed=1, types=RECORDS) as trace,
         ):
-            settings = ModelSettings(name="a", base_url=server.base_url, model=server.model, price=PRICE)
+            settings = ModelSettings(
+                name="a", base_url=server.base_url, model=server.model, price=PRICE
+            )
             ledger = Ledger(Budget())
             retry = RetryPolicy(most_tries=12, first_wait_s=0.001)
             model = OpenAIModel(settings)
             caller = Caller(model, trace, ledger, price=PRICE, most_in_flight=64, retry=retry)
 
             async def everything(caller=caller):
-                await asyncio.gather(*(caller.ask(QUESTION, role="advocate", position={"n": n}) for n in range(64)))
+                await asyncio.gather(
+                    *(caller.ask(QUESTION, role="advocate", position={"n": n}) for n in range(64))
+                )
 
             asyncio.run(everything())
             assert ends_where_its_trace_ends(ledger, trace)
@@ -332,17 +378,26 @@ def test_a_caller_can_stand_where_a_language_model_is_wanted(trace, caller_of):
         return [(await model.complete(QUESTION)).content for _ in range(2)], model.calls
 
     told, again = asyncio.run(talk()), asyncio.run(talk())
-    assert told == again == (["first", "second"], [item.digest for item in trace.records(LanguageModelCalled)])
+    assert (
+        told
+        == again
+        == (["first", "second"], [item.digest for item in trace.records(LanguageModelCalled)])
+    )
 
 
 def test_a_probe_within_a_run_is_recorded_and_paid_for(trace, served):
     settings = ModelSettings(name="a", base_url=served.base_url, model=served.model)
-    ledger, schema = Ledger(Budget()), {"type": "object", "properties": {}, "additionalProperties": False}
+    ledger, schema = (
+        Ledger(Budget()),
+        {"type": "object", "properties": {}, "additionalProperties": False},
+    )
 
     async def check():
         caller = Caller.of(settings, trace, ledger)
         probe = RecordedModel(caller, role="preflight")
-        return await preflight(OpenAIModel(settings), ledger=ledger, schemas=[schema], ask=probe.complete)
+        return await preflight(
+            OpenAIModel(settings), ledger=ledger, schemas=[schema], ask=probe.complete
+        )
 
     assert asyncio.run(check()).server == asyncio.run(check()).server != ""
     assert ledger.total.requests == 1
@@ -351,7 +406,9 @@ def test_a_probe_within_a_run_is_recorded_and_paid_for(trace, served):
 
 def test_a_changed_server_is_another_version(caller_of):
     record = ask(caller_of(Failing())).record
-    assert served_version(record) != served_version(record.model_copy(update={"server": "vllm-0.33.0"}))
+    assert served_version(record) != served_version(
+        record.model_copy(update={"server": "vllm-0.33.0"})
+    )
 
 
 def start(folder, base_url, *death):
@@ -396,7 +453,9 @@ def test_a_run_killed_in_its_calls_resumes_to_the_same_form(tmp_path, served, un
 @pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("write", range(1, 11))
-def test_a_run_killed_at_any_write_resumes_to_the_same_form(tmp_path, served, uninterrupted, when, write):
+def test_a_run_killed_at_any_write_resumes_to_the_same_form(
+    tmp_path, served, uninterrupted, when, write
+):
     assert start(tmp_path / "run", served.base_url, when, write) == -signal.SIGKILL
     asyncio.run(campaign.run(_made(tmp_path / "run"), served.base_url))
     assert form_of(tmp_path / "run") == uninterrupted
@@ -421,13 +480,17 @@ def test_a_server_killed_in_the_middle_of_a_call_leaves_a_run_that_resumes(tmp_p
                 with running_process(slow, port) as server:
                     ledger = Ledger(Budget())
                     retry = RetryPolicy(most_tries=2, first_wait_s=0.01)
-                    asyncio.run(cut(Caller.of(settings, trace, ledger, retry=retry), server.process))
+                    asyncio.run(
+                        cut(Caller.of(settings, trace, ledger, retry=retry), server.process)
+                    )
                     assert ledger.total.tokens >= worst_case(PRICE, QUESTION).tokens
                     assert ends_where_its_trace_ends(ledger, trace)
             with running(slow, port=port):
                 ledger = Ledger.of(Budget(), trace.journal.events())
                 called = ask(Caller.of(settings, trace, ledger))
-            assert trace.recorded(STEP, (called.record.request,), {"role": "advocate", "model": settings.version})
+            assert trace.recorded(
+                STEP, (called.record.request,), {"role": "advocate", "model": settings.version}
+            )
             forms.append(canonical_form(trace.journal.events()))
     assert forms[0] == forms[1]
 

@@ -7,13 +7,19 @@ import logging
 import pytest
 from pydantic import ValidationError
 
-from language_models.client import Completion, Message, Request, Sampling, ToolCall
-from language_models.clients import CLIENTS
-from language_models.clients.openai import OpenAIModel, body_of_request, completion_of, joined, retry_after_s
-from language_models.clients.player import PlayerModel, RecorderModel
-from language_models.clients.scoring import ScoringModel
-from language_models.clients.scripted import ScriptedModel
-from language_models.errors import (
+from lakatos.language_models.client import Completion, Message, Request, Sampling, ToolCall
+from lakatos.language_models.clients import CLIENTS
+from lakatos.language_models.clients.openai import (
+    OpenAIModel,
+    body_of_request,
+    completion_of,
+    joined,
+    retry_after_s,
+)
+from lakatos.language_models.clients.player import PlayerModel, RecorderModel
+from lakatos.language_models.clients.scoring import ScoringModel
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.errors import (
     BudgetExhaustedError,
     ContextTooLongError,
     ExchangeFileError,
@@ -28,14 +34,14 @@ from language_models.errors import (
     UnknownExchangeError,
     UnreachableError,
 )
-from language_models.ledger import Budget, Ledger
-from language_models.preflight import preflight
-from language_models.rehearsal.app import RehearsalSettings
-from language_models.rehearsal.fault import Misbehaviour
-from language_models.rehearsal.serve import free_port, running
-from language_models.settings import ModelSettings
-from language_models.step_credit import step_credit
-from language_models.testing import (
+from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.preflight import preflight
+from lakatos.language_models.rehearsal.app import RehearsalSettings
+from lakatos.language_models.rehearsal.fault import Misbehaviour
+from lakatos.language_models.rehearsal.serve import free_port, running
+from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.step_credit import step_credit
+from lakatos.language_models.testing import (
     CONTRACT_REQUESTS,
     PICK,
     QUESTION,
@@ -59,7 +65,10 @@ def server():
 def settings(server, monkeypatch):
     monkeypatch.setenv("REHEARSAL_API_KEY", KEY)
     return ModelSettings(
-        name="advocate", base_url=server.base_url, model=server.model, key_variable="REHEARSAL_API_KEY"
+        name="advocate",
+        base_url=server.base_url,
+        model=server.model,
+        key_variable="REHEARSAL_API_KEY",
     )
 
 
@@ -132,7 +141,10 @@ def test_a_slow_server_is_not_waited_for(settings):
     ],
 )
 def test_a_strange_answer_is_an_answer(settings, fault, finish_reason, sign):
-    found = ask(with_fault(settings, fault), chat(sampling=Sampling(max_tokens=24 if fault != "no_usage" else 400)))
+    found = ask(
+        with_fault(settings, fault),
+        chat(sampling=Sampling(max_tokens=24 if fault != "no_usage" else 400)),
+    )
     assert found.finish_reason == finish_reason
     assert sign(found)
 
@@ -147,7 +159,9 @@ def test_the_wrong_key_is_refused_without_showing_it(settings, monkeypatch):
 def test_a_key_that_is_not_set_is_noticed_before_sending(settings, monkeypatch):
     monkeypatch.delenv("REHEARSAL_API_KEY")
     dead = settings.model_copy(update={"base_url": f"http://127.0.0.1:{free_port()}/v1"})
-    with pytest.raises(KeyRefusedError, match="REHEARSAL_API_KEY, which is not set; nothing was sent"):
+    with pytest.raises(
+        KeyRefusedError, match="REHEARSAL_API_KEY, which is not set; nothing was sent"
+    ):
         ask(OpenAIModel(dead), chat())
 
 
@@ -155,17 +169,30 @@ def test_the_key_is_in_no_log_and_in_nothing_that_is_kept(settings, caplog):
     caplog.set_level(logging.DEBUG)
     model = OpenAIModel(settings)
     found = ask(model, chat())
-    assert KEY not in caplog.text + repr(model) + str(settings) + found.model_dump_json() + settings.version
+    assert (
+        KEY
+        not in caplog.text
+        + repr(model)
+        + str(settings)
+        + found.model_dump_json()
+        + settings.version
+    )
 
 
 def test_a_schema_with_what_no_server_enforces_is_refused(settings):
-    schema = {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 3}}, "required": ["n"]}
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer", "multipleOf": 3}},
+        "required": ["n"],
+    }
     with pytest.raises(SchemaRefusedError, match="cannot enforce the schema"):
         ask(OpenAIModel(settings), chat(answer_schema=schema))
 
 
 def test_requests_have_the_names_of_the_protocol():
-    settings = ModelSettings(name="a", base_url="http://h/v1", model="m", limit_field="max_completion_tokens")
+    settings = ModelSettings(
+        name="a", base_url="http://h/v1", model="m", limit_field="max_completion_tokens"
+    )
     call = ToolCall(call_id="1", name="pick", arguments="{}")
     turns = (
         *QUESTION,
@@ -173,7 +200,9 @@ def test_requests_have_the_names_of_the_protocol():
         Message(role="tool", content="B", call_id="1"),
     )
     sampling = Sampling(temperature=0.5, top_p=0.9, max_tokens=7, stop=("END",))
-    request = Request(messages=turns, sampling=sampling, seed=3, answer_schema={"type": "object"}, tools=(PICK,))
+    request = Request(
+        messages=turns, sampling=sampling, seed=3, answer_schema={"type": "object"}, tools=(PICK,)
+    )
     body = body_of_request(settings, request.model_copy(update={"n_log_probabilities": 2}))
     assert body["messages"][2]["tool_calls"] == [
         {"id": "1", "type": "function", "function": {"name": "pick", "arguments": "{}"}}
@@ -181,7 +210,10 @@ def test_requests_have_the_names_of_the_protocol():
     assert body["messages"][3] == {"role": "tool", "content": "B", "tool_call_id": "1"}
     assert body["response_format"]["json_schema"]["strict"] is True
     assert body["tools"][0]["function"]["strict"] is True
-    assert {name: body[name] for name in ("max_completion_tokens", "seed", "stop", "logprobs", "top_logprobs")} == {
+    assert {
+        name: body[name]
+        for name in ("max_completion_tokens", "seed", "stop", "logprobs", "top_logprobs")
+    } == {
         "max_completion_tokens": 7,
         "seed": 3,
         "stop": ["END"],
@@ -194,7 +226,13 @@ def test_requests_have_the_names_of_the_protocol():
 def test_halves_of_characters_and_infinities_of_a_server_can_be_kept():
     token = {"token": "\ud800", "logprob": float("-inf")}
     answer = {
-        "choices": [{"message": {"content": "a\ud83db"}, "finish_reason": "stop", "logprobs": {"content": [token]}}]
+        "choices": [
+            {
+                "message": {"content": "a\ud83db"},
+                "finish_reason": "stop",
+                "logprobs": {"content": [token]},
+            }
+        ]
     }
     found = completion_of(answer)
     assert found.content == "a\ufffdb"
@@ -264,7 +302,11 @@ def test_every_client_of_the_table_is_made_from_settings(tmp_path):
     (tmp_path / "none.jsonl").write_text("")
     for name, make in CLIENTS.items():
         given = ModelSettings(
-            name=f"my {name}", client=name, base_url="http://h/v1", model="m", exchanges=str(tmp_path / "none.jsonl")
+            name=f"my {name}",
+            client=name,
+            base_url="http://h/v1",
+            model="m",
+            exchanges=str(tmp_path / "none.jsonl"),
         )
         assert make(given).name == f"my {name}"
 
@@ -304,7 +346,10 @@ def check(settings, **given):
 
 
 def test_a_model_that_is_ready_says_how_long_its_context_is(settings):
-    ready = check(settings, schemas=[{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}])
+    ready = check(
+        settings,
+        schemas=[{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}],
+    )
     assert (ready.model, ready.context_tokens) == ("rehearsal", 8192)
     assert ready.server.startswith("vllm-0.32.0-")
     assert check(settings.model_copy(update={"context_tokens": 100})).context_tokens == 100
@@ -329,7 +374,10 @@ def test_what_can_be_known_before_spending_is_checked_before(settings, monkeypat
 
 
 def test_a_text_is_scored_token_by_token(settings):
-    said = (Message(role="user", content="Which option?"), Message(role="assistant", content=" the larger one"))
+    said = (
+        Message(role="user", content="Which option?"),
+        Message(role="assistant", content=" the larger one"),
+    )
     found = ask(ScoringModel(settings), Request(messages=said))
     assert "".join(token.token for token in found.log_probabilities) == " the larger one"
     assert all(token.log_probability <= 0 for token in found.log_probabilities)
@@ -337,7 +385,10 @@ def test_a_text_is_scored_token_by_token(settings):
 
 
 def test_the_credit_of_an_action_is_the_log_ratio_of_its_tokens(settings):
-    said = (Message(role="user", content="Which option?"), Message(role="assistant", content=" the larger one"))
+    said = (
+        Message(role="user", content="Which option?"),
+        Message(role="assistant", content=" the larger one"),
+    )
     served = ask(ScoringModel(settings), Request(messages=said))
     with running(RehearsalSettings(seed=5)) as other:
         place = ModelSettings(name="reference", base_url=other.base_url, model=other.model)
@@ -358,7 +409,12 @@ def test_scores_that_do_not_line_up_are_refused(settings):
     tokens = [
         ask(
             ScoringModel(settings),
-            Request(messages=(Message(role="user", content="?"), Message(role="assistant", content=text))),
+            Request(
+                messages=(
+                    Message(role="user", content="?"),
+                    Message(role="assistant", content=text),
+                )
+            ),
         ).log_probabilities
         for text in (" the larger", " the smaller")
     ]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_models.client import Completion
-from language_models.clients.scripted import ScriptedModel
-from language_models.compaction import Extractive, HeadTail, ModelCompactor, Truncate
-from language_models.context import count_tokens
-from language_models.errors import PinsAlteredError, ServerFailedError
-from language_models.fence import QUOTED
-from language_models.pins import PinnedModel, Rule
+from lakatos.language_models.client import Completion
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.compaction import Extractive, HeadTail, ModelCompactor, Truncate
+from lakatos.language_models.context import count_tokens
+from lakatos.language_models.errors import PinsAlteredError, ServerFailedError
+from lakatos.language_models.fence import QUOTED
+from lakatos.language_models.pins import PinnedModel, Rule
 
 TEXT = (
     "We met in the morning. The skill of prospect theory was 0.43. Coffee was served. "
@@ -69,12 +69,17 @@ RULES = (Rule(rule_id="budget", text="Spend at most 50 pounds."),)
 class TestModelCompactor:
     def test_takes_the_models_summary(self):
         assert (
-            shorten(ModelCompactor(ScriptedModel(["Skills: 0.43 and 0.31."]), "Be short.")) == "Skills: 0.43 and 0.31."
+            shorten(ModelCompactor(ScriptedModel(["Skills: 0.43 and 0.31."]), "Be short."))
+            == "Skills: 0.43 and 0.31."
         )
 
     @pytest.mark.parametrize("answer", ["", "  ", "The skill was 0.53.", "It rose by 12%."])
-    def test_takes_sentences_of_the_text_where_the_summary_says_other_numbers_or_nothing(self, answer):
-        assert shorten(ModelCompactor(ScriptedModel([answer]), "Be short.")) == shorten(Extractive())
+    def test_takes_sentences_of_the_text_where_the_summary_says_other_numbers_or_nothing(
+        self, answer
+    ):
+        assert shorten(ModelCompactor(ScriptedModel([answer]), "Be short.")) == shorten(
+            Extractive()
+        )
 
     def test_takes_sentences_where_the_model_fails(self):
         compactor = ModelCompactor(FailingModel(ServerFailedError("down")), "Be short.")

@@ -6,26 +6,32 @@ import json
 import numpy as np
 import pytest
 
-from language_models.client import Completion, Part, Sampling, ToolCall
-from language_models.compaction import Extractive
-from language_models.context import Context, Entry, append
-from language_models.conversation import Conversation, Limits, Setting, converse
-from language_models.errors import ContextTooLongError, PinsTooLongError, ToolError
-from language_models.guard import Situation
-from language_models.pins import (
+from lakatos.language_models.client import Completion, Part, Sampling, ToolCall
+from lakatos.language_models.compaction import Extractive
+from lakatos.language_models.context import Context, Entry, append
+from lakatos.language_models.conversation import Conversation, Limits, Setting, converse
+from lakatos.language_models.errors import ContextTooLongError, PinsTooLongError, ToolError
+from lakatos.language_models.guard import Situation
+from lakatos.language_models.pins import (
     ConfirmationNeeded,
     Rule,
     SupportNeeded,
     TotalLimited,
     render,
 )
-from language_models.tool import KeptResults, Returned, Toolbox, call_digest, mention
+from lakatos.language_models.tool import KeptResults, Returned, Toolbox, call_digest, mention
 
 RULES = (
     Rule(
-        rule_id="consent", text="Nobody is recruited unconfirmed.", checks=(ConfirmationNeeded(effects=("recruits",)),)
+        rule_id="consent",
+        text="Nobody is recruited unconfirmed.",
+        checks=(ConfirmationNeeded(effects=("recruits",)),),
     ),
-    Rule(rule_id="budget", text="At most 50 pounds.", checks=(TotalLimited(quantity="pounds", maximum=50),)),
+    Rule(
+        rule_id="budget",
+        text="At most 50 pounds.",
+        checks=(TotalLimited(quantity="pounds", maximum=50),),
+    ),
     Rule(rule_id="support", text="Numbers cite records.", checks=(SupportNeeded(),)),
 )
 
@@ -35,7 +41,12 @@ class NumberArguments(Part):
 
 
 class Double:
-    name, description, arguments, effects = "double", "Doubles.", NumberArguments, frozenset({"computes"})
+    name, description, arguments, effects = (
+        "double",
+        "Doubles.",
+        NumberArguments,
+        frozenset({"computes"}),
+    )
 
     def __init__(self):
         self.n_calls = 0
@@ -60,7 +71,9 @@ class Recruit(Double):
 def calls(*wanted, text="") -> Completion:
     made = tuple(
         ToolCall(
-            call_id="same", name=name, arguments=arguments if isinstance(arguments, str) else json.dumps(arguments)
+            call_id="same",
+            name=name,
+            arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
         )
         for name, arguments in wanted
     )
@@ -109,7 +122,11 @@ def test_what_a_tool_returned_is_recorded_shown_and_can_be_cited():
 
     def answer(request):
         shown = request.messages[-2]
-        assert (shown.role, shown.call_id, '{"doubled": 6.0}' in shown.content) == ("tool", "call00000", True)
+        assert (shown.role, shown.call_id, '{"doubled": 6.0}' in shown.content) == (
+            "tool",
+            "call00000",
+            True,
+        )
         return f"It is 6 [{mention(next(iter(kept.results)))}]."
 
     found, model, _ = talk([calls(("double", {"number": 3})), answer], record=kept)
@@ -144,9 +161,19 @@ def test_a_recorded_call_is_not_made_again():
 def test_calls_that_cannot_be_made_are_answered_with_the_reason():
     wanted = [("duoble", {}), ("double", {"nmber": 1}), ("double", "{"), ("double", {"number": -1})]
     found, model, tools = talk([calls(*wanted), "sorry"])
-    assert [use.outcome for use in found.uses] == ["unknown_tool", "bad_arguments", "bad_arguments", "failed"]
+    assert [use.outcome for use in found.uses] == [
+        "unknown_tool",
+        "bad_arguments",
+        "bad_arguments",
+        "failed",
+    ]
     told = [message.content for message in model.requests[1].messages if message.role == "tool"]
-    hints = ["the closest are double", "the closest are number", "not a JSON object", "give one from 0"]
+    hints = [
+        "the closest are double",
+        "the closest are number",
+        "not a JSON object",
+        "give one from 0",
+    ]
     assert [hint in text for hint, text in zip(hints, told, strict=True)] == [True] * 4
     assert tools[0].n_calls == 1
     assert all(entry.dead_end for entry in found.context.entries if entry.kind == "result")
@@ -177,11 +204,15 @@ def test_the_guard_stops_a_call_whatever_the_model_was_told():
     assert tools[1].n_calls == 0
 
 
-@pytest.mark.parametrize(("spent", "outcome", "n_calls"), [(0.0, "returned", 1), (41.0, "blocked", 0)])
+@pytest.mark.parametrize(
+    ("spent", "outcome", "n_calls"), [(0.0, "returned", 1), (41.0, "blocked", 0)]
+)
 def test_a_confirmed_call_is_made_if_the_budget_covers_it(spent, outcome, n_calls):
     confirmed = frozenset({call_digest("recruit", {"number": 10.0})})
     situation = Situation(spent={"pounds": spent}, confirmed=confirmed)
-    found, _, tools = talk([calls(("recruit", {"number": 10})), "done"], situation=lambda: situation)
+    found, _, tools = talk(
+        [calls(("recruit", {"number": 10})), "done"], situation=lambda: situation
+    )
     assert (found.uses[0].outcome, tools[1].n_calls) == (outcome, n_calls)
 
 
@@ -196,7 +227,10 @@ def test_an_answer_without_support_is_sent_back_once():
 
 def test_without_a_rule_the_finding_is_reported():
     found, _, _ = talk(["The skill is 0.9."], rules=())
-    assert (found.outcome, [finding.kind for finding in found.findings]) == ("answered", ["citation"])
+    assert (found.outcome, [finding.kind for finding in found.findings]) == (
+        "answered",
+        ["citation"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -205,7 +239,12 @@ def test_without_a_rule_the_finding_is_reported():
         (Completion(content="cut sho", finish_reason="length", model_name="m"), "truncated"),
         (Completion(content="", finish_reason="stop", model_name="m"), "empty"),
         (Completion(content=" \n", finish_reason="stop", model_name="m"), "empty"),
-        (Completion(content="", refusal="I would rather not", finish_reason="stop", model_name="m"), "refused"),
+        (
+            Completion(
+                content="", refusal="I would rather not", finish_reason="stop", model_name="m"
+            ),
+            "refused",
+        ),
         (Completion(content="x", finish_reason="content_filter", model_name="m"), "refused"),
         (calls(("double", {})).model_copy(update={"finish_reason": "length"}), "truncated"),
     ],
@@ -216,19 +255,28 @@ def test_answers_that_are_none_are_called_what_they_are(completion, outcome):
 
 
 def test_in_the_last_round_tools_are_not_offered():
-    answers = [lambda request, n=n: calls(("double", {"number": n})) if request.tools else "enough" for n in range(5)]
+    answers = [
+        lambda request, n=n: calls(("double", {"number": n})) if request.tools else "enough"
+        for n in range(5)
+    ]
     found, model, _ = talk(answers, limits=Limits(max_rounds=4))
     assert (found.outcome, len(model.requests)) == ("answered", 4)
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
     assert "No more tools can be called" in model.requests[-1].messages[-1].content
-    found, _, tools = talk([calls(("double", {"number": n})) for n in range(9)], limits=Limits(max_rounds=4))
+    found, _, tools = talk(
+        [calls(("double", {"number": n})) for n in range(9)], limits=Limits(max_rounds=4)
+    )
     assert (found.outcome, tools[0].n_calls) == ("no_answer", 3)
 
 
 def test_nothing_is_asked_once_the_budget_is_gone():
     left = iter(["", "the run's tokens are used up"])
     found, model, _ = talk([calls(("double", {}))], exhausted=lambda: next(left))
-    assert (found.outcome, found.reason, len(model.requests)) == ("out_of_budget", "the run's tokens are used up", 1)
+    assert (found.outcome, found.reason, len(model.requests)) == (
+        "out_of_budget",
+        "the run's tokens are used up",
+        1,
+    )
     assert len(found.uses) == 1
 
 
@@ -239,7 +287,9 @@ def test_a_long_conversation_is_compacted_and_keeps_its_rules():
 
     answers = [calls(("double", {"number": n})) for n in range(15)] + ["done"]
     limits = Limits(max_rounds=20, context_tokens=8000, max_result_characters=1500)
-    found, model, _ = talk(answers, toolbox=Toolbox([Long()]), limits=limits, sampling=Sampling(max_tokens=500))
+    found, model, _ = talk(
+        answers, toolbox=Toolbox([Long()]), limits=limits, sampling=Sampling(max_tokens=500)
+    )
     assert (found.outcome, len(found.uses)) == ("answered", 15)
     assert len(found.compactions) > 1
     assert all(request.messages[-1].content.endswith(render(RULES)) for request in model.requests)
@@ -250,7 +300,9 @@ def test_a_long_conversation_is_compacted_and_keeps_its_rules():
 
 def test_a_conversation_that_goes_on_from_its_context_names_its_calls_anew():
     first, _, _ = talk([calls(("double", {"number": 1})), "done"])
-    more, _, _ = talk([calls(("double", {"number": 2}), ("double", {"number": 3})), "done"], context=first.context)
+    more, _, _ = talk(
+        [calls(("double", {"number": 2}), ("double", {"number": 3})), "done"], context=first.context
+    )
     made = [call.call_id for entry in more.context.entries for call in entry.tool_calls]
     assert made == ["call00000", "call01000", "call01001"]
     assert [entry.call_id for entry in more.context.entries if entry.kind == "result"] == made
@@ -258,7 +310,9 @@ def test_a_conversation_that_goes_on_from_its_context_names_its_calls_anew():
 
 def test_what_can_never_fit_is_said_before_anything_is_asked():
     with pytest.raises(ContextTooLongError):
-        talk(["x"], limits=Limits(context_tokens=2500), sampling=Sampling(max_tokens=2400), rules=())
+        talk(
+            ["x"], limits=Limits(context_tokens=2500), sampling=Sampling(max_tokens=2400), rules=()
+        )
     long_rules = (Rule(rule_id="long", text="word " * 500),)
     with pytest.raises(PinsTooLongError):
         talk(["x"], limits=Limits(context_tokens=8000), rules=long_rules)
@@ -275,7 +329,16 @@ def test_a_bug_in_a_tool_stops_the_run():
 
 def test_a_model_that_writes_anything_at_all_breaks_no_rule_and_ends():
     rng = np.random.default_rng(5)
-    words = ["recruit", "double", "{", '"number"', "1e999", "<|im_end|>", "</pinned-rules>", "<pinned-rules>"]
+    words = [
+        "recruit",
+        "double",
+        "{",
+        '"number"',
+        "1e999",
+        "<|im_end|>",
+        "</pinned-rules>",
+        "<pinned-rules>",
+    ]
     words += ["\u202e", "]", "#ab12cd34", "0.4"]
 
     def garble(length):
@@ -285,8 +348,17 @@ def test_a_model_that_writes_anything_at_all_breaks_no_rule_and_ends():
         if rng.random() < 0.1:
             return garble(20)
         names = ["recruit", "double", "recruit", garble(3)]
-        bodies = ['{"number": 5}', "{}", garble(6), '{"number": -1}', '{"number": 1e400}', "[" * 3000]
-        wanted = [(str(rng.choice(names)), str(rng.choice(bodies))) for _ in range(rng.integers(1, 6))]
+        bodies = [
+            '{"number": 5}',
+            "{}",
+            garble(6),
+            '{"number": -1}',
+            '{"number": 1e400}',
+            "[" * 3000,
+        ]
+        wanted = [
+            (str(rng.choice(names)), str(rng.choice(bodies))) for _ in range(rng.integers(1, 6))
+        ]
         return calls(*wanted, text=garble(9))
 
     outcomes = set()
@@ -294,5 +366,11 @@ def test_a_model_that_writes_anything_at_all_breaks_no_rule_and_ends():
         found, model, tools = talk([answer])
         outcomes.add(found.outcome)
         assert tools[1].n_calls == 0
-        assert all(request.messages[-1].content.endswith(render(RULES)) for request in model.requests)
-    assert {"answered", "looping"} <= outcomes <= {"answered", "looping", "blocked", "empty", "no_answer"}
+        assert all(
+            request.messages[-1].content.endswith(render(RULES)) for request in model.requests
+        )
+    assert (
+        {"answered", "looping"}
+        <= outcomes
+        <= {"answered", "looping", "blocked", "empty", "no_answer"}
+    )

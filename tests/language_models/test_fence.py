@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_models.fence import QUOTED, claims_authority, fence, folded, neutralise, nonce_of, visible
+from lakatos.language_models.fence import (
+    QUOTED,
+    claims_authority,
+    fence,
+    folded,
+    neutralise,
+    nonce_of,
+    visible,
+)
 
 MARKS = [
     "<|im_start|>system",
@@ -57,7 +65,9 @@ PLAIN = [
 def test_marks_with_a_meaning_are_broken(text):
     found = neutralise(text)
     assert not re.search(
-        r"<[|｜/]?\s*(?:im_|eot|User|s>|start_|pinned|data|tool|think|system|SYS)", found, re.IGNORECASE
+        r"<[|｜/]?\s*(?:im_|eot|User|s>|start_|pinned|data|tool|think|system|SYS)",
+        found,
+        re.IGNORECASE,
     )
     assert "[INST]" not in found
     assert "‹" in found or "⟦" in found
@@ -74,9 +84,9 @@ def test_what_claims_nothing_stays_as_it_is(line):
     assert neutralise(line) == line
 
 
-TEXTS = st.lists(st.sampled_from([*MARKS, *CLAIMS, *PLAIN, "\n", " ", "\u202e", "a<b"]) | st.text(max_size=8)).map(
-    "".join
-)
+TEXTS = st.lists(
+    st.sampled_from([*MARKS, *CLAIMS, *PLAIN, "\n", " ", "\u202e", "a<b"]) | st.text(max_size=8)
+).map("".join)
 
 
 @given(TEXTS)

@@ -3,9 +3,9 @@
 import pytest
 from pydantic import TypeAdapter
 
-from language_models.client import ToolCall
-from language_models.guard import AnswerAction, CallAction, Situation, breaches, explain
-from language_models.pins import (
+from lakatos.language_models.client import ToolCall
+from lakatos.language_models.guard import AnswerAction, CallAction, Situation, breaches, explain
+from lakatos.language_models.pins import (
     Check,
     ClaimLimited,
     ConfirmationNeeded,
@@ -17,9 +17,14 @@ from language_models.pins import (
     ToolsForbidden,
     TotalLimited,
 )
-from language_models.tool import ToolUse, call_digest
+from lakatos.language_models.tool import ToolUse, call_digest
 
-RECRUIT = CallAction("recruit", frozenset({"spends", "recruits"}), {"n_people": 20, "text": "Hello"}, {"pounds": 30.0})
+RECRUIT = CallAction(
+    "recruit",
+    frozenset({"spends", "recruits"}),
+    {"n_people": 20, "text": "Hello"},
+    {"pounds": 30.0},
+)
 READ = CallAction("read", frozenset({"reads"}), {"what": "open trials"}, {})
 CONFIRMED = frozenset({call_digest("recruit", RECRUIT.arguments)})
 
@@ -37,16 +42,46 @@ def broken(check: Check, action, **situation) -> list[str]:
         (ToolsForbidden(tools=("recruit",)), RECRUIT, {}, "must not be called"),
         (ToolsForbidden(effects=("recruits",)), RECRUIT, {}, "must not be called"),
         (ToolsAllowed(tools=("read",)), RECRUIT, {}, "not among the tools allowed"),
-        (NumberLimited(tool="recruit", argument="n_people", maximum=19), RECRUIT, {}, "is 20, allowed is -inf to 19"),
+        (
+            NumberLimited(tool="recruit", argument="n_people", maximum=19),
+            RECRUIT,
+            {},
+            "is 20, allowed is -inf to 19",
+        ),
         (NumberLimited(tool="recruit", argument="n_people", minimum=21), RECRUIT, {}, "is 20"),
-        (NumberLimited(tool="recruit", argument="people.n", maximum=99), RECRUIT, {}, "must be stated as a number"),
-        (NumberLimited(tool="recruit", argument="text", maximum=99), RECRUIT, {}, "must be stated as a number"),
+        (
+            NumberLimited(tool="recruit", argument="people.n", maximum=99),
+            RECRUIT,
+            {},
+            "must be stated as a number",
+        ),
+        (
+            NumberLimited(tool="recruit", argument="text", maximum=99),
+            RECRUIT,
+            {},
+            "must be stated as a number",
+        ),
         (TextForbidden(patterns=("sealed|open",)), READ, {}, "'open trials'"),
-        (TotalLimited(quantity="pounds", maximum=50), RECRUIT, {"spent": {"pounds": 20.01}}, "30 more would exceed 50"),
+        (
+            TotalLimited(quantity="pounds", maximum=50),
+            RECRUIT,
+            {"spent": {"pounds": 20.01}},
+            "30 more would exceed 50",
+        ),
         (TotalLimited(quantity="pounds", maximum=50), RECRUIT, {}, "cannot be told"),
-        (TotalLimited(quantity="pounds", maximum=50), RECRUIT, {"spent": {"pounds": float("nan")}}, "cannot be told"),
+        (
+            TotalLimited(quantity="pounds", maximum=50),
+            RECRUIT,
+            {"spent": {"pounds": float("nan")}},
+            "cannot be told",
+        ),
         (ConfirmationNeeded(effects=("recruits",)), RECRUIT, {}, "a person has to confirm"),
-        (ConfirmationNeeded(tools=("recruit",)), RECRUIT, {"confirmed": frozenset({"0" * 64})}, "a person has to"),
+        (
+            ConfirmationNeeded(tools=("recruit",)),
+            RECRUIT,
+            {"confirmed": frozenset({"0" * 64})},
+            "a person has to",
+        ),
     ],
 )
 def test_a_call_that_breaks_a_rule_is_stopped(check, action, situation, reason):
@@ -78,15 +113,21 @@ def test_a_call_that_breaks_none_is_let_pass(check, action, situation):
 @pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf")])
 def test_a_cost_that_is_none_is_not_taken_for_one(cost):
     action = CallAction("buy", frozenset({"spends"}), {}, {"pounds": cost})
-    assert len(broken(TotalLimited(quantity="pounds", maximum=50), action, spent={"pounds": 0.0})) == 1
+    assert (
+        len(broken(TotalLimited(quantity="pounds", maximum=50), action, spent={"pounds": 0.0})) == 1
+    )
 
 
 def test_a_confirmation_is_of_one_call_with_its_arguments():
-    more = CallAction("recruit", RECRUIT.effects, {**RECRUIT.arguments, "n_people": 21}, RECRUIT.costs)
+    more = CallAction(
+        "recruit", RECRUIT.effects, {**RECRUIT.arguments, "n_people": 21}, RECRUIT.costs
+    )
     assert len(broken(ConfirmationNeeded(tools=("recruit",)), more, confirmed=CONFIRMED)) == 1
 
 
-@pytest.mark.parametrize("text", ["your real NAME", "y\u200bour full n\u200bame", "ｎａｍｅ", "nаme"])
+@pytest.mark.parametrize(
+    "text", ["your real NAME", "y\u200bour full n\u200bame", "ｎａｍｅ", "nаme"]
+)
 def test_forbidden_text_is_found_in_disguise_and_at_any_depth(text):
     action = CallAction("page", frozenset(), {"questions": [{"label": text}]}, {})
     assert len(broken(TextForbidden(patterns=(r"\bname\b",)), action)) == 1
@@ -109,7 +150,9 @@ COMPARED = ToolUse(
 
 
 def test_an_answer_needs_support_for_its_numbers():
-    good, bad = (AnswerAction(f"The skill is {value} [#ab12cd34].", [COMPARED]) for value in (0.4, 0.5))
+    good, bad = (
+        AnswerAction(f"The skill is {value} [#ab12cd34].", [COMPARED]) for value in (0.4, 0.5)
+    )
     assert broken(SupportNeeded(), good) == []
     assert broken(SupportNeeded(), bad) == ["'0.5': 'skill' in #ab12cd34ab12 is 0.4"]
     further = AnswerAction("The skill is 0.9 [#ffffffff].")

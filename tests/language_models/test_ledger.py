@@ -7,14 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from language_models.client import Message, Request, Sampling, Usage
-from language_models.errors import BudgetExhaustedError, RequestRefusedError
-from language_models.ledger import Amount, Budget, Ledger, Spending, cost, most_prompt_tokens, spend, worst_case
-from language_models.limit import MINUTE_S, RateLimit
-from language_models.rehearsal.nonsense import tokens_of
-from language_models.settings import Price
-from traces.fold import fold
-from traces.journal import INTENT
+from lakatos.language_models.client import Message, Request, Sampling, Usage
+from lakatos.language_models.errors import BudgetExhaustedError, RequestRefusedError
+from lakatos.language_models.ledger import (
+    Amount,
+    Budget,
+    Ledger,
+    Spending,
+    cost,
+    most_prompt_tokens,
+    spend,
+    worst_case,
+)
+from lakatos.language_models.limit import MINUTE_S, RateLimit
+from lakatos.language_models.rehearsal.nonsense import tokens_of
+from lakatos.language_models.settings import Price
+from lakatos.traces.fold import fold
+from lakatos.traces.journal import INTENT
 
 
 @dataclass
@@ -27,11 +36,15 @@ class Event:
 
 
 def reserve(key, **amount):
-    return Event(key, body={"effect": "repeatable", "note": {"reserved": Amount(**amount).model_dump()}})
+    return Event(
+        key, body={"effect": "repeatable", "note": {"reserved": Amount(**amount).model_dump()}}
+    )
 
 
 def settle(key, **amount):
-    return Event(key, body={"effect": "repeatable", "note": {"spent": Amount(**amount).model_dump()}})
+    return Event(
+        key, body={"effect": "repeatable", "note": {"spent": Amount(**amount).model_dump()}}
+    )
 
 
 def total(*events):
@@ -59,19 +72,27 @@ def test_the_worst_case_is_above_any_count_of_the_prompt(text, system, most):
     assert most_prompt_tokens(request) >= len(text.encode()) + len(system.encode())
     assert most_prompt_tokens(request) >= len(tokens_of(text + system))
     price = Price(input=1.0, cached_input=0.1, output=2.0)
-    usage = Usage(n_prompt_tokens=len(tokens_of(text + system)), n_cached_tokens=1, n_completion_tokens=most)
+    usage = Usage(
+        n_prompt_tokens=len(tokens_of(text + system)), n_cached_tokens=1, n_completion_tokens=most
+    )
     worst, real = worst_case(price, request), cost(price, usage)
-    assert all(getattr(worst, name) >= getattr(real, name) for name in ("requests", "tokens", "millionths"))
+    assert all(
+        getattr(worst, name) >= getattr(real, name) for name in ("requests", "tokens", "millionths")
+    )
 
 
 def test_a_reservation_counts_until_it_is_settled():
     assert total(reserve("a", tokens=10)) == Amount(tokens=10)
     assert total(reserve("a", tokens=10), settle("a", tokens=4)) == Amount(tokens=4)
-    assert total(reserve("a", tokens=10), settle("a", tokens=4), Event("a", "called")) == Amount(tokens=4)
+    assert total(reserve("a", tokens=10), settle("a", tokens=4), Event("a", "called")) == Amount(
+        tokens=4
+    )
 
 
 def test_a_call_that_was_cut_short_and_begun_again_is_charged_both_times():
-    assert total(reserve("a", tokens=10), reserve("a", tokens=10), settle("a", tokens=4)) == Amount(tokens=14)
+    assert total(reserve("a", tokens=10), reserve("a", tokens=10), settle("a", tokens=4)) == Amount(
+        tokens=14
+    )
 
 
 def test_a_result_that_settled_nothing_used_what_was_reserved():
@@ -80,14 +101,24 @@ def test_a_result_that_settled_nothing_used_what_was_reserved():
 
 def test_a_note_that_settles_one_try_and_reserves_the_next():
     both = Event(
-        "a", body={"note": {"spent": Amount(requests=1).model_dump(), "reserved": Amount(tokens=9).model_dump()}}
+        "a",
+        body={
+            "note": {
+                "spent": Amount(requests=1).model_dump(),
+                "reserved": Amount(tokens=9).model_dump(),
+            }
+        },
     )
     assert total(reserve("a", tokens=9), both) == Amount(requests=1, tokens=9)
 
 
 def test_other_events_spend_nothing():
     assert (
-        total(Event("a", body={"effect": "external"}), Event("a", "scored"), Event("b", body={"note": {"x": 1}}))
+        total(
+            Event("a", body={"effect": "external"}),
+            Event("a", "scored"),
+            Event("b", body={"note": {"x": 1}}),
+        )
         == Amount()
     )
 
@@ -96,7 +127,10 @@ def test_other_events_spend_nothing():
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from("abc"), st.integers(1, 40), st.sampled_from(["answer", "fail", "crash"]), st.floats(0, 1)
+            st.sampled_from("abc"),
+            st.integers(1, 40),
+            st.sampled_from(["answer", "fail", "crash"]),
+            st.floats(0, 1),
         ),
         max_size=25,
     ),

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from language_models.client import Message, Request
-from language_models.clients.scripted import ScriptedModel
-from language_models.context import Context, Entry, append, assemble, count_tokens
-from language_models.errors import PinsAlteredError, PinsTooLongError, RuleRefusedError
-from language_models.pins import (
+from lakatos.language_models.client import Message, Request
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.context import Context, Entry, append, assemble, count_tokens
+from lakatos.language_models.errors import PinsAlteredError, PinsTooLongError, RuleRefusedError
+from lakatos.language_models.pins import (
     PinnedModel,
     Pins,
     Rule,
@@ -26,7 +26,9 @@ from language_models.pins import (
 
 KEY = b"the operator's key"
 BUDGET = sign(Rule(rule_id="budget", text="Spend at most 50 pounds in all."), KEY)
-CONSENT = sign(Rule(rule_id="consent", text="Nobody is recruited unless a person has confirmed it."), KEY)
+CONSENT = sign(
+    Rule(rule_id="consent", text="Nobody is recruited unless a person has confirmed it."), KEY
+)
 PINS = add(add(Pins(), BUDGET, KEY), CONSENT, KEY)
 RULES = active(PINS, "advocate", 0)
 CONTEXT = append(Context(), Entry(kind="task", text="Propose a theory."))
@@ -93,7 +95,13 @@ class TestAuthority:
 
     @pytest.mark.parametrize("field", ["text", "rule_id", "valid_from", "scope", "authority"])
     def test_a_signature_holds_for_every_field(self, field):
-        other = {"text": "Spend all.", "rule_id": "other", "valid_from": 3, "scope": ("judge",), "authority": "user"}
+        other = {
+            "text": "Spend all.",
+            "rule_id": "other",
+            "valid_from": 3,
+            "scope": ("judge",),
+            "authority": "user",
+        }
         with pytest.raises(RuleRefusedError, match="signature"):
             add(Pins(), BUDGET.model_copy(update={field: other[field]}), KEY)
 
@@ -101,7 +109,9 @@ class TestAuthority:
         lax = Rule(rule_id="lax", text="Spend 500.", authority="agent", supersedes=("budget",))
         with pytest.raises(RuleRefusedError, match="only rules that the operator signed"):
             add(PINS, lax, KEY)
-        tight = sign(Rule(rule_id="tight", text="Spend 5.", supersedes=("budget",), valid_from=2), KEY)
+        tight = sign(
+            Rule(rule_id="tight", text="Spend 5.", supersedes=("budget",), valid_from=2), KEY
+        )
         later = add(PINS, tight, KEY)
         assert [rule.rule_id for rule in active(later, "judge", 1)] == ["budget", "consent"]
         assert [rule.rule_id for rule in active(later, "judge", 2)] == ["consent", "tight"]
@@ -140,10 +150,22 @@ class TestAuthority:
 
 def test_rules_bind_the_roles_and_cycles_that_they_name():
     rule = sign(
-        Rule(rule_id="seal", text="Sealed data stay sealed.", scope=("judge",), valid_from=1, valid_until=2), KEY
+        Rule(
+            rule_id="seal",
+            text="Sealed data stay sealed.",
+            scope=("judge",),
+            valid_from=1,
+            valid_until=2,
+        ),
+        KEY,
     )
     pins = add(Pins(), rule, KEY)
-    bound = [(role, cycle) for role in ("judge", "arbiter") for cycle in range(4) if active(pins, role, cycle)]
+    bound = [
+        (role, cycle)
+        for role in ("judge", "arbiter")
+        for cycle in range(4)
+        if active(pins, role, cycle)
+    ]
     assert bound == [("judge", 1), ("judge", 2)]
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_models.client import ToolCall
-from language_models.quotes import check_against, check_answer, numbers, sentences
-from language_models.tool import ToolUse
+from lakatos.language_models.client import ToolCall
+from lakatos.language_models.quotes import check_against, check_answer, numbers, sentences
+from lakatos.language_models.tool import ToolUse
 
 
 def values(text: str) -> list[float]:
@@ -24,7 +24,10 @@ def values(text: str) -> list[float]:
         (".05 and 1,234.5 and 12,000", [0.05, 1234.5, 12000]),
         ("1.2e-3, 3 \u00d7 10^-2, 5E4", [0.0012, 0.03, 50000]),
         ("45% of people, 45 percent, 12 per cent", [45, 45, 12]),
-        ("from 0.2 to 0.4; 0.2\u20130.4; 10-20; [0.1, 0.3]", [0.2, 0.4, 0.2, 0.4, 10, 20, 0.1, 0.3]),
+        (
+            "from 0.2 to 0.4; 0.2\u20130.4; 10-20; [0.1, 0.3]",
+            [0.2, 0.4, 0.2, 0.4, 10, 20, 0.1, 0.3],
+        ),
         ("between -0.2 and -0.1", [-0.2, -0.1]),
         ("-0.3 - -0.1", [-0.3, -0.1]),
         ("10k trials in 200ms, 3x", [10000, 200, 3]),
@@ -84,10 +87,18 @@ def test_shares_and_percent_are_told_apart_by_the_records_name():
 
 def test_sentences_end_where_people_end_them():
     text = "Skill is 0.43. It rose! [#ab12cd34ef] Then e.g. nothing\nNext line"
-    assert sentences(text) == ("Skill is 0.43.", "It rose [#ab12cd34ef]!", "Then e.g.", "nothing", "Next line")
+    assert sentences(text) == (
+        "Skill is 0.43.",
+        "It rose [#ab12cd34ef]!",
+        "Then e.g.",
+        "nothing",
+        "Next line",
+    )
 
 
-def use(name="compare", arguments=None, value=None, reference="ab12cd34" * 8, outcome="returned") -> ToolUse:
+def use(
+    name="compare", arguments=None, value=None, reference="ab12cd34" * 8, outcome="returned"
+) -> ToolUse:
     return ToolUse(
         call=ToolCall(call_id="a", name=name, arguments="{}"),
         arguments=arguments or {},
@@ -100,7 +111,13 @@ def use(name="compare", arguments=None, value=None, reference="ab12cd34" * 8, ou
 
 COMPARED = use(
     arguments={"first": "prospect", "n_draws": 512},
-    value={"skill": 0.4321, "loser": {"skill": 0.3105}, "difference": -0.0213, "n_people": 250, "note": "12.5% left"},
+    value={
+        "skill": 0.4321,
+        "loser": {"skill": 0.3105},
+        "difference": -0.0213,
+        "n_people": 250,
+        "note": "12.5% left",
+    },
 )
 OTHER = use("simulate", {"theory": "x", "n_people": 40}, {"mean": 0.77}, "99ffee00" * 8)
 
@@ -141,7 +158,11 @@ def test_what_the_records_bear_out_is_let_pass(text):
         ("The skill is 0.43.", "citation", "cites no record"),
         ("About 45% agree.", "citation", "cites no record"),
         ("I ran recover(n_people=50) and it holds.", "tool", "no call of 'recover'"),
-        ("compare(first='cumulative') agrees.", "argument", "no call of 'compare' was made with these"),
+        (
+            "compare(first='cumulative') agrees.",
+            "argument",
+            "no call of 'compare' was made with these",
+        ),
         ("I used simulate with n_people=4000.", "argument", "no call of 'simulate'"),
     ],
 )
@@ -153,7 +174,9 @@ def test_what_they_contradict_is_found_by_its_class(text, kind, problem):
 
 def test_a_call_that_failed_bears_nothing_out():
     failed = use("recover", {"n_people": 50}, None, "77" * 32, "failed")
-    assert [finding.kind for finding in check_answer("recover(n_people=50) holds.", [failed])] == ["tool"]
+    assert [finding.kind for finding in check_answer("recover(n_people=50) holds.", [failed])] == [
+        "tool"
+    ]
 
 
 def test_further_records_can_be_cited():
@@ -168,7 +191,9 @@ def test_a_tool_that_returned_nothing_can_be_cited():
 WRITERS = {
     "plain": lambda x, d: f"The measure came to {x:.{d}f} [#ab12cd34].",
     "percent": lambda x, d: f"The measure came to {100 * x:.{d}f}% [#ab12cd34].",
-    "sign": lambda x, d: f"The measure came to {f'{x:.{d}f}'.replace('-', chr(0x2212))} [#ab12cd34].",
+    "sign": lambda x, d: (
+        f"The measure came to {f'{x:.{d}f}'.replace('-', chr(0x2212))} [#ab12cd34]."
+    ),
     "power": lambda x, d: f"The measure came to {x:.{d}e} [#ab12cd34].",
     "thousands": lambda x, d: f"The measure came to {x:,.{d}f} [#ab12cd34].",
 }
@@ -191,12 +216,15 @@ def test_numbers_changed_beyond_their_precision_are_found_and_true_ones_are_not(
     n_cases = 2000
     for _ in range(n_cases):
         record = {
-            f"m{place}": float(value) for place, value in enumerate(rng.normal(size=8) * 10 ** rng.uniform(-2, 3, 8))
+            f"m{place}": float(value)
+            for place, value in enumerate(rng.normal(size=8) * 10 ** rng.uniform(-2, 3, 8))
         }
         value, n_decimals = record[f"m{rng.integers(8)}"], int(rng.integers(2, 5))
         form = WRITERS[str(rng.choice(["plain", "sign", "power"]))]
         n_false += bool(check_answer(form(value, n_decimals), [use(value=record)]))
-        off = value * rng.choice([0.5, 0.9, 1.1, 2, -1]) + rng.choice([-1, 1]) * 2 * 10.0**-n_decimals
+        off = (
+            value * rng.choice([0.5, 0.9, 1.1, 2, -1]) + rng.choice([-1, 1]) * 2 * 10.0**-n_decimals
+        )
         n_found += bool(check_answer(form(off, n_decimals), [use(value=record)]))
     assert n_false == 0
     # A changed number passes only where it happens to round to another value of the record, mostly zeros of small ones.

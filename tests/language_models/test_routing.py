@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from language_models.errors import ModelSettingsError
-from language_models.routing import Arm, Validated, beliefs, choose
-from traces.digest import digest_of
+from lakatos.language_models.errors import ModelSettingsError
+from lakatos.language_models.routing import Arm, Validated, beliefs, choose
+from lakatos.traces.digest import digest_of
 
 SMALL = Arm(model="small", version="1", expected_cost=1.0)
 LARGE = Arm(model="large", version="1", expected_cost=4.0)
@@ -14,11 +14,15 @@ LARGE = Arm(model="large", version="1", expected_cost=4.0)
 
 def seen(model, improved, cost, number=0, version="1", role="advocate"):
     name = digest_of([model, improved, cost, number, version, role])
-    return Validated(role=role, model=model, version=version, improved=improved, cost=cost, record=name)
+    return Validated(
+        role=role, model=model, version=version, improved=improved, cost=cost, record=name
+    )
 
 
 def pick(outcomes=(), seed=0, **given):
-    return choose("advocate", [SMALL, LARGE], np.random.default_rng(seed), outcomes=outcomes, **given)
+    return choose(
+        "advocate", [SMALL, LARGE], np.random.default_rng(seed), outcomes=outcomes, **given
+    )
 
 
 def test_a_fixed_role_has_its_model():
@@ -34,7 +38,11 @@ def test_a_single_model_serves_everything():
 
 def test_models_without_a_cost_cannot_be_compared():
     with pytest.raises(ModelSettingsError, match="needs an expected cost above 0"):
-        choose("judge", [SMALL, Arm(model="free", version="1", expected_cost=0.0)], np.random.default_rng(0))
+        choose(
+            "judge",
+            [SMALL, Arm(model="free", version="1", expected_cost=0.0)],
+            np.random.default_rng(0),
+        )
     with pytest.raises(ModelSettingsError, match="each once"):
         choose("judge", [SMALL, SMALL], np.random.default_rng(0))
 
@@ -69,7 +77,9 @@ def test_a_model_is_chosen_as_often_as_its_ratio_is_the_largest():
     # P(U1 / 1 > U2 / 4) for uniform U1, U2 is 1 - 1/8.
     n_draws = 4000
     rng = np.random.default_rng(3)
-    share = np.mean([choose("advocate", [SMALL, LARGE], rng).model == "small" for _ in range(n_draws)])
+    share = np.mean(
+        [choose("advocate", [SMALL, LARGE], rng).model == "small" for _ in range(n_draws)]
+    )
     expected = 1 - 1 / 8
     assert abs(share - expected) < 4 * np.sqrt(expected * (1 - expected) / n_draws)
 
@@ -82,7 +92,10 @@ def test_with_evidence_the_share_is_that_of_the_posterior():
     expected = float(np.trapezoid(beta.pdf(grid, 7, 1) * grid / 4, grid))
     n_draws = 4000
     rng = np.random.default_rng(5)
-    chosen = [choose("advocate", [SMALL, LARGE], rng, outcomes=outcomes).model == "large" for _ in range(n_draws)]
+    chosen = [
+        choose("advocate", [SMALL, LARGE], rng, outcomes=outcomes).model == "large"
+        for _ in range(n_draws)
+    ]
     assert abs(np.mean(chosen) - expected) < 4 * np.sqrt(expected * (1 - expected) / n_draws)
 
 

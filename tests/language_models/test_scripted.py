@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_models.client import Completion, Message, Request, Sampling, Usage
-from language_models.clients import CLIENTS
-from language_models.clients.scripted import ScriptedModel
-from language_models.errors import LanguageModelError, ScriptExhaustedError
-from language_models.settings import ModelSettings
+from lakatos.language_models.client import Completion, Message, Request, Sampling, Usage
+from lakatos.language_models.clients import CLIENTS
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.errors import LanguageModelError, ScriptExhaustedError
+from lakatos.language_models.settings import ModelSettings
 
 QUESTION = (
     Message(role="system", content="be brief"),
@@ -26,7 +26,9 @@ def ask(model, *, max_tokens=100, seed=0) -> Completion:
 @given(st.lists(st.text(), max_size=5))
 def test_answers_come_in_order_whatever_the_seed(answers):
     model = ScriptedModel(answers)
-    assert [ask(model, seed=len(answers) - place).content for place in range(len(answers))] == answers
+    assert [
+        ask(model, seed=len(answers) - place).content for place in range(len(answers))
+    ] == answers
 
 
 def test_counts_words_of_question_and_answer():
@@ -41,7 +43,11 @@ def test_counts_words_of_question_and_answer():
 
 def test_a_long_answer_is_cut_and_says_so():
     found = ask(ScriptedModel(["one two three"]), max_tokens=2)
-    assert (found.content, found.finish_reason, found.usage.n_completion_tokens) == ("one two", "length", 2)
+    assert (found.content, found.finish_reason, found.usage.n_completion_tokens) == (
+        "one two",
+        "length",
+        2,
+    )
 
 
 def test_an_answer_of_just_the_length_is_not_cut():
@@ -52,7 +58,9 @@ def test_an_exhausted_script_says_how_many_answers_it_had():
     model = ScriptedModel(["only"])
     ask(model)
     for _ in range(2):
-        with pytest.raises(ScriptExhaustedError, match="the script has 1 answers and was asked for one more"):
+        with pytest.raises(
+            ScriptExhaustedError, match="the script has 1 answers and was asked for one more"
+        ):
             ask(model)
     assert issubclass(ScriptExhaustedError, LanguageModelError)
 

@@ -11,21 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from language_models.call import Caller
-from language_models.client import Completion, Message, Request, Sampling
-from language_models.clients.openai import OpenAIModel
-from language_models.clients.scripted import ScriptedModel
-from language_models.errors import SchemaRefusedError
-from language_models.ledger import Budget, Ledger
-from language_models.outcome import outcome_of, repeated
-from language_models.record import RECORDS
-from language_models.rehearsal.app import RehearsalSettings, create_app
-from language_models.rehearsal.fault import Misbehaviour
-from language_models.rehearsal.nonsense import instance_of, wrong_instance
-from language_models.rehearsal.serve import running
-from language_models.settings import ModelSettings
-from language_models.structured import Answered, Misread, Unanswered, answer_schema, ask_for, parse
-from traces.step import Trace
+from lakatos.language_models.call import Caller
+from lakatos.language_models.client import Completion, Message, Request, Sampling
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.errors import SchemaRefusedError
+from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.outcome import outcome_of, repeated
+from lakatos.language_models.record import RECORDS
+from lakatos.language_models.rehearsal.app import RehearsalSettings, create_app
+from lakatos.language_models.rehearsal.fault import Misbehaviour
+from lakatos.language_models.rehearsal.nonsense import instance_of, wrong_instance
+from lakatos.language_models.rehearsal.serve import running
+from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.structured import (
+    Answered,
+    Misread,
+    Unanswered,
+    answer_schema,
+    ask_for,
+    parse,
+)
+from lakatos.traces.step import Trace
 
 
 class Evidence(BaseModel):
@@ -44,7 +51,8 @@ class Verdict(BaseModel):
 
 GOOD = '{"winner": "first", "confidence": 0.7, "reasons": [], "doubt": null}'
 QUESTION = Request(
-    messages=(Message(role="user", content="Which theory is right?"),), sampling=Sampling(max_tokens=300)
+    messages=(Message(role="user", content="Which theory is right?"),),
+    sampling=Sampling(max_tokens=300),
 )
 
 
@@ -81,7 +89,9 @@ def test_types_that_no_server_enforces_are_refused_by_place():
         shares: dict[str, float]
         steps: list[int] = Field(json_schema_extra={"uniqueItems": True})
 
-    with pytest.raises(SchemaRefusedError, match=r"Free.shares has fields of any name; Free.steps has uniqueItems"):
+    with pytest.raises(
+        SchemaRefusedError, match=r"Free.shares has fields of any name; Free.steps has uniqueItems"
+    ):
         answer_schema(Free)
 
 
@@ -146,7 +156,9 @@ def test_a_problem_is_told_by_field_without_repeating_what_the_model_wrote():
     assert caught.value.detail == """"winner": Input should be 'first' or 'second'"""
 
 
-@given(st.text(max_size=400), st.sampled_from(["stop", "length", "content_filter", "tool_calls", ""]))
+@given(
+    st.text(max_size=400), st.sampled_from(["stop", "length", "content_filter", "tool_calls", ""])
+)
 def test_no_text_makes_reading_fail_in_another_way(text, finish_reason):
     completion = said(text, finish_reason)
     outcome_of(completion)
@@ -202,7 +214,11 @@ def conversation(trace, *answers):
 
     caller = Caller(Listening(answers), trace, Ledger(Budget()))
     found = asyncio.run(
-        ask_for(Verdict, lambda request, number: caller.ask(request, role="judge", position={"try": number}), QUESTION)
+        ask_for(
+            Verdict,
+            lambda request, number: caller.ask(request, role="judge", position={"try": number}),
+            QUESTION,
+        )
     )
     return found, sent
 
@@ -265,20 +281,34 @@ def test_a_server_that_cannot_enforce_is_told_in_words(trace):
             return await super().complete(request)
 
     caller = Caller(Plain([said(GOOD)]), trace, Ledger(Budget()))
-    found = asyncio.run(ask_for(Verdict, lambda request, number: caller.ask(request, role="judge"), QUESTION))
+    found = asyncio.run(
+        ask_for(Verdict, lambda request, number: caller.ask(request, role="judge"), QUESTION)
+    )
     assert isinstance(found, Answered)
 
 
 def test_against_the_rehearsal_every_answer_is_typed_or_refused_for_a_reason(trace):
-    faults = ("malformed_json", "wrong_schema", "repetition", "refusal", "empty", "truncated", "injection")
-    with running(RehearsalSettings(misbehaviour=Misbehaviour(rates=dict.fromkeys(faults, 0.06)))) as server:
+    faults = (
+        "malformed_json",
+        "wrong_schema",
+        "repetition",
+        "refusal",
+        "empty",
+        "truncated",
+        "injection",
+    )
+    with running(
+        RehearsalSettings(misbehaviour=Misbehaviour(rates=dict.fromkeys(faults, 0.06)))
+    ) as server:
         model = OpenAIModel(ModelSettings(name="a", base_url=server.base_url, model=server.model))
         caller = Caller(model, trace, Ledger(Budget()), most_in_flight=32)
 
         async def one(number):
             return await ask_for(
                 Verdict,
-                lambda request, n_try: caller.ask(request, role="judge", position={"number": number, "try": n_try}),
+                lambda request, n_try: caller.ask(
+                    request, role="judge", position={"number": number, "try": n_try}
+                ),
                 QUESTION,
             )
 
@@ -309,8 +339,12 @@ def test_the_rehearsal_writes_what_it_is_told(trace):
     assert create_app(answer=answer)
     with running(answer=answer) as server:
         caller = Caller.of(
-            ModelSettings(name="a", base_url=server.base_url, model=server.model), trace, Ledger(Budget())
+            ModelSettings(name="a", base_url=server.base_url, model=server.model),
+            trace,
+            Ledger(Budget()),
         )
-        found = asyncio.run(ask_for(Verdict, lambda request, number: caller.ask(request, role="judge"), QUESTION))
+        found = asyncio.run(
+            ask_for(Verdict, lambda request, number: caller.ask(request, role="judge"), QUESTION)
+        )
     assert isinstance(found, Answered)
     assert found.value == Verdict.model_validate_json(GOOD)

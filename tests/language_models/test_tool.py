@@ -8,10 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from language_models.client import Part, ToolCall
-from language_models.errors import ToolboxError
-from language_models.tool import Prepared, Refusal, Toolbox, as_json, call_digest, closest, mention, shown
-from traces.errors import RecordError
+from lakatos.language_models.client import Part, ToolCall
+from lakatos.language_models.errors import ToolboxError
+from lakatos.language_models.tool import (
+    Prepared,
+    Refusal,
+    Toolbox,
+    as_json,
+    call_digest,
+    closest,
+    mention,
+    shown,
+)
+from lakatos.traces.errors import RecordError
 
 
 class Range(Part):
@@ -60,7 +69,10 @@ def test_valid_arguments_are_completed_with_defaults():
         "kind": "declared",
         "probability": {"lowest": 0.0, "highest": 1.0},
     }
-    assert found.digest == prepare({"probability": {"highest": 1.0, "lowest": 0.0}, "theory": "prospect"}).digest
+    assert (
+        found.digest
+        == prepare({"probability": {"highest": 1.0, "lowest": 0.0}, "theory": "prospect"}).digest
+    )
     assert found.digest == call_digest("simulate", found.values)
 
 
@@ -159,7 +171,10 @@ def test_two_tools_of_one_name_are_refused():
 REFERENCE = "ab12" * 16
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40), st.integers(min_value=1, max_value=200))
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40),
+    st.integers(min_value=1, max_value=200),
+)
 def test_a_bounded_result_never_shows_a_number_that_is_not_there(values, limit):
     text = shown(values, REFERENCE, limit)
     whole = json.dumps(values)

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from language_models.client import Part, ToolCall
-from language_models.errors import ToolError
-from language_models.tool import Prepared, Returned, Toolbox, as_json
-from language_models.tool_record import RECORDS, ToolCalled, TracedTools
-from traces.errors import StepInterruptedError
-from traces.step import Trace
+from lakatos.language_models.client import Part, ToolCall
+from lakatos.language_models.errors import ToolError
+from lakatos.language_models.tool import Prepared, Returned, Toolbox, as_json
+from lakatos.language_models.tool_record import RECORDS, ToolCalled, TracedTools
+from lakatos.traces.errors import StepInterruptedError
+from lakatos.traces.step import Trace
 
 
 class Number(Part):
@@ -41,7 +41,9 @@ def trace(tmp_path):
 
 
 def ask(trace, name="double", number=3, position=0, fails=False):
-    prepared = BOX.prepare(ToolCall(call_id="a", name=name, arguments=json.dumps({"number": number})))
+    prepared = BOX.prepare(
+        ToolCall(call_id="a", name=name, arguments=json.dumps({"number": number}))
+    )
     assert isinstance(prepared, Prepared)
     n_made = 0
 
@@ -50,7 +52,9 @@ def ask(trace, name="double", number=3, position=0, fails=False):
         n_made += 1
         if fails:
             raise ToolError("the power went off")
-        return Returned(outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments)))
+        return Returned(
+            outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments))
+        )
 
     record = TracedTools(trace, {"cycle": 1, "role": "advocate"})
     return *asyncio.run(record(position, prepared, work)), n_made
@@ -68,7 +72,11 @@ def test_the_trace_holds_exactly_what_the_tool_returned(trace):
 def test_a_recorded_call_is_not_made_again_and_another_is(trace):
     digest, result, _ = ask(trace)
     assert ask(trace) == (digest, result, 0)
-    assert [ask(trace, number=4)[2], ask(trace, position=1)[2], ask(trace, name="pay")[2]] == [1, 1, 1]
+    assert [ask(trace, number=4)[2], ask(trace, position=1)[2], ask(trace, name="pay")[2]] == [
+        1,
+        1,
+        1,
+    ]
 
 
 def test_a_call_that_only_computes_is_repeated_after_a_crash(trace):

@@ -22,7 +22,7 @@ def study_of():
 @pytest.fixture(scope="session")
 def tool_sandbox():
     """One sandbox for all programs."""
-    from memory.runner import ToolSandbox
+    from lakatos.memory.runner import ToolSandbox
 
     with ToolSandbox() as running:
         yield running

@@ -7,27 +7,27 @@ from json import dumps
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from language_models.client import ToolCall
-from language_models.tool import Returned, Toolbox, as_json
-from language_models.tool_record import RECORDS as CALL_RECORDS
-from language_models.tool_record import ToolCalled, TracedTools
-from memory.consolidation import draft_tool, pitfall, plan_of_calls, prospects
-from memory.errors import LessonError
-from memory.item import ToolRefused, ToolValidated
-from memory.library import RECORDS, Library
-from memory.recall import Nothing
-from memory.recurrence import Economy
-from memory.signature import canonical_form
-from memory.tools import TOOLS, caller_on, tools_on
-from memory.validation import ValidatedTool
-from theories.bench import Bench
-from theories.families import FAMILIES
-from theories.laboratory import Laboratory
-from theories.theory import read_program
-from traces.digest import digest_of
-from traces.record import body_of
-from traces.step import Trace
+from lakatos.experiments.domains import DOMAINS
+from lakatos.language_models.client import ToolCall
+from lakatos.language_models.tool import Returned, Toolbox, as_json
+from lakatos.language_models.tool_record import RECORDS as CALL_RECORDS
+from lakatos.language_models.tool_record import ToolCalled, TracedTools
+from lakatos.memory.consolidation import draft_tool, pitfall, plan_of_calls, prospects
+from lakatos.memory.errors import LessonError
+from lakatos.memory.item import ToolRefused, ToolValidated
+from lakatos.memory.library import RECORDS, Library
+from lakatos.memory.recall import Nothing
+from lakatos.memory.recurrence import Economy
+from lakatos.memory.signature import canonical_form
+from lakatos.memory.tools import TOOLS, caller_on, tools_on
+from lakatos.memory.validation import ValidatedTool
+from lakatos.theories.bench import Bench
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.theory import read_program
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of
+from lakatos.traces.step import Trace
 
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 
@@ -45,20 +45,32 @@ def economy(plan):
 
 def test_a_plan_becomes_a_prospect_when_it_recurs_in_enough_studies(study_of):
     plans = [study_of(f"study {number}", f"a{number}", "b") for number in range(4)]
-    builds = [prospects(library_of(*plans[:n]), economy, n_seen=n, horizon=40)[0].decision.build for n in range(1, 5)]
+    builds = [
+        prospects(library_of(*plans[:n]), economy, n_seen=n, horizon=40)[0].decision.build
+        for n in range(1, 5)
+    ]
     assert builds == [False, True, True, True]
     retried = [study_of("study 0", f"a{number}", "b") for number in range(4)]
     assert not prospects(library_of(*retried), economy, n_seen=4, horizon=40)[0].decision.build
 
 
-def test_a_plan_with_a_tool_is_no_prospect_and_a_refused_one_must_recur_more(study_of, shop, tool_sandbox):
+def test_a_plan_with_a_tool_is_no_prospect_and_a_refused_one_must_recur_more(
+    study_of, shop, tool_sandbox
+):
     plans = [study_of(f"study {number}", f"a{number}", "b") for number in range(3)]
     made = draft_tool(plans, shop.VERBS, shop.caller(), tool_sandbox)
     assert isinstance(made, ValidatedTool)
     library = library_of(*plans).with_record(digest_of("draft"), made.draft)
     validated = ToolValidated(draft=digest_of("draft"), name=made.draft.name, passed=made.passed)
-    assert prospects(library.with_record(digest_of("passed"), validated), economy, n_seen=3, horizon=40) == []
-    refused = ToolRefused(signature=made.draft.signature, rung="differential", reason="another result")
+    assert (
+        prospects(
+            library.with_record(digest_of("passed"), validated), economy, n_seen=3, horizon=40
+        )
+        == []
+    )
+    refused = ToolRefused(
+        signature=made.draft.signature, rung="differential", reason="another result"
+    )
     (prospect,) = prospects(library_of(*plans, refused), economy, n_seen=3, horizon=40)
     assert not prospect.decision.build
 
@@ -71,11 +83,13 @@ def test_two_studies_are_enough_where_their_values_can_be_crossed(study_of, shop
 
 
 def test_a_draft_that_is_wrong_is_refused_with_its_rung(study_of, shop, tool_sandbox):
-    from memory.codifier import compile_plan
+    from lakatos.memory.codifier import compile_plan
 
     def wrong(bundle):
         draft = compile_plan(bundle)
-        return draft.model_copy(update={"source": draft.source.replace("n_trials=arguments['n_trials']", "n_trials=1")})
+        return draft.model_copy(
+            update={"source": draft.source.replace("n_trials=arguments['n_trials']", "n_trials=1")}
+        )
 
     plans = [study_of(f"study {number}", f"a{number}", "b") for number in range(3)]
     made = draft_tool(plans, shop.VERBS, shop.caller(), tool_sandbox, codify=wrong)
@@ -88,7 +102,9 @@ def test_a_pitfall_without_evidence_is_refused():
         pitfall("risky", "design", "asked too few", "refused", ())
 
 
-def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_same(tmp_path, tool_sandbox):
+def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_same(
+    tmp_path, tool_sandbox
+):
     family, domain = FAMILIES["multiattribute"], DOMAINS["multiattribute"]
     theories = [read_program(family.program(name)) for name in list(family.seeds)[:4]]
     stimuli = domain.candidates(SPACE, np.random.default_rng(0), 12)
@@ -97,7 +113,9 @@ def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_sam
         Trace.create(tmp_path / "run", seed=0, types={**CALL_RECORDS, **RECORDS}) as trace,
     ):
         (answers,) = laboratory.simulate(theories[:1], stimuli, 16, np.random.default_rng(1))
-        experiments = {f"experiment{number}": replace(answers, experiment=f"{number}") for number in range(3)}
+        experiments = {
+            f"experiment{number}": replace(answers, experiment=f"{number}") for number in range(3)
+        }
         pool = {theory.digest: theory for theory in theories}
         bench = Bench(laboratory, pool, experiments, trace.artifacts, SPACE, n_draws=32)
         box = Toolbox(tools_on(bench, Nothing()))
@@ -107,7 +125,9 @@ def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_sam
             assert not hasattr(prepared, "reason"), prepared
 
             async def work():
-                return Returned(outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments)))
+                return Returned(
+                    outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments))
+                )
 
             _, done = await TracedTools(trace, {"study": study})(position, prepared, work)
             return done.value
@@ -118,13 +138,22 @@ def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_sam
             await asked(study, 0, "score", dumps(given))
             search = {"theories": both, "n_trials": n_trials, "n_candidates": 32}
             found = await asked(study, 1, "search_design", dumps(search))
-            await asked(study, 2, "recover", dumps({"theories": both, "design": found["design"], "n_simulations": 20}))
+            await asked(
+                study,
+                2,
+                "recover",
+                dumps({"theories": both, "design": found["design"], "n_simulations": 20}),
+            )
 
         plans = []
         for study, (first, second, n_trials) in enumerate(((0, 1, 3), (0, 2, 4), (1, 3, 5))):
             asyncio.run(compares(study, theories[first], theories[second], n_trials))
             calls = list(trace.records(ToolCalled))[3 * study :]
-            plans.append(plan_of_calls("multiattribute", f"study {study}", "design", calls, trace.artifacts, TOOLS))
+            plans.append(
+                plan_of_calls(
+                    "multiattribute", f"study {study}", "design", calls, trace.artifacts, TOOLS
+                )
+            )
         assert len({canonical_form(plan.steps).digest for plan in plans}) == 1
         made = draft_tool(plans, TOOLS, caller_on(bench, Nothing()), tool_sandbox)
     assert isinstance(made, ValidatedTool), made

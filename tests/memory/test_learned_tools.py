@@ -6,17 +6,17 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from language_models.errors import ToolError
-from memory.codifier import compile_plan, draft_of_source, instructions
-from memory.draft import PlanBundle, bundle_of
-from memory.errors import CodifierError, PlanError, ToolFailedError, ToolRejectedError
-from memory.plan import Plan, check_plan
-from memory.retirement import Standing
-from memory.signature import canonical_form, follow_form
-from memory.use import LearnedTool, run_tool, use_tool
-from memory.validation import RUNGS, validate_tool
-from traces.digest import digest_of
-from traces.record import Record
+from lakatos.language_models.errors import ToolError
+from lakatos.memory.codifier import compile_plan, draft_of_source, instructions
+from lakatos.memory.draft import PlanBundle, bundle_of
+from lakatos.memory.errors import CodifierError, PlanError, ToolFailedError, ToolRejectedError
+from lakatos.memory.plan import Plan, check_plan
+from lakatos.memory.retirement import Standing
+from lakatos.memory.signature import canonical_form, follow_form
+from lakatos.memory.use import LearnedTool, run_tool, use_tool
+from lakatos.memory.validation import RUNGS, validate_tool
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import Record
 
 EVIDENCE = (digest_of("record"),)
 
@@ -36,7 +36,9 @@ def draft(plans, shop):
 
 
 def validated(draft, plans, shop, sandbox, call=None, verbs=None):
-    return validate_tool(draft, plans[:2], plans[2], verbs or shop.VERBS, call or shop.caller(), sandbox)
+    return validate_tool(
+        draft, plans[:2], plans[2], verbs or shop.VERBS, call or shop.caller(), sandbox
+    )
 
 
 def test_a_compiled_plan_passes_every_rung(draft, plans, shop, tool_sandbox):
@@ -44,9 +46,13 @@ def test_a_compiled_plan_passes_every_rung(draft, plans, shop, tool_sandbox):
     assert [line.partition(":")[0] for line in passed] == list(RUNGS)
 
 
-def test_a_tool_gives_for_new_values_what_the_text_gives(draft, plans, shop, tool_sandbox, study_of):
+def test_a_tool_gives_for_new_values_what_the_text_gives(
+    draft, plans, shop, tool_sandbox, study_of
+):
     form = canonical_form(study_of("four", "new", "newer", 9).steps)
-    arguments = {item.name: value for item, value in zip(draft.parameters, form.values, strict=True)}
+    arguments = {
+        item.name: value for item, value in zip(draft.parameters, form.values, strict=True)
+    }
     expected = follow_form(form.operations, form.values, shop.caller())
     assert run_tool(draft, arguments, shop.caller(), tool_sandbox) == expected
 
@@ -72,7 +78,9 @@ def changed(draft, before, after):
         ("experiment=arguments['experiment']", "experiment='first'", "properties"),
     ],
 )
-def test_a_flawed_draft_is_refused_at_its_rung(draft, plans, shop, tool_sandbox, before, after, rung):
+def test_a_flawed_draft_is_refused_at_its_rung(
+    draft, plans, shop, tool_sandbox, before, after, rung
+):
     with pytest.raises(ToolRejectedError) as caught:
         validated(changed(draft, before, after), plans, shop, tool_sandbox)
     assert caught.value.rung == rung
@@ -81,7 +89,9 @@ def test_a_flawed_draft_is_refused_at_its_rung(draft, plans, shop, tool_sandbox,
 def test_what_works_only_for_the_studies_it_was_made_from_is_refused_on_the_one_held_out(
     draft, plans, shop, tool_sandbox
 ):
-    trick = changed(draft, "n_trials=arguments['n_trials']", "n_trials=min(arguments['n_trials'], 5)")
+    trick = changed(
+        draft, "n_trials=arguments['n_trials']", "n_trials=min(arguments['n_trials'], 5)"
+    )
     with pytest.raises(ToolRejectedError) as caught:
         validated(trick, plans, shop, tool_sandbox)
     assert caught.value.rung == "held out"
@@ -96,7 +106,9 @@ def test_a_draft_for_another_version_of_what_it_calls_is_refused(draft, plans, s
 
 def test_retries_of_one_study_support_nothing(draft, plans, shop, tool_sandbox):
     with pytest.raises(ToolRejectedError, match="2 supporting studies"):
-        validate_tool(draft, [plans[0], plans[0]], plans[2], shop.VERBS, shop.caller(), tool_sandbox)
+        validate_tool(
+            draft, [plans[0], plans[0]], plans[2], shop.VERBS, shop.caller(), tool_sandbox
+        )
 
 
 def test_what_changes_the_world_stays_text(shop):
@@ -121,7 +133,9 @@ def test_a_tool_that_fails_hands_back_its_plan_and_what_was_done(draft, plans, s
         return shop.caller()(name, arguments)
 
     form = canonical_form(plans[0].steps)
-    arguments = {item.name: value for item, value in zip(draft.parameters, form.values, strict=True)}
+    arguments = {
+        item.name: value for item, value in zip(draft.parameters, form.values, strict=True)
+    }
     with pytest.raises(ToolFailedError, match="the laboratory is closed") as caught:
         run_tool(draft, arguments, call, tool_sandbox)
     assert caught.value.plan == draft.plan_text
@@ -134,7 +148,14 @@ def test_a_result_that_no_call_gave_is_a_failed_postcondition(draft, plans, shop
     liar = changed(draft, "    return", "    step_0 = {'lines': []}\n    return")
     form = canonical_form(plans[0].steps)
     results, used = use_tool(
-        liar, form.operations, form.values, shop.caller(), tool_sandbox, study="x", evidence=EVIDENCE, shadow=False
+        liar,
+        form.operations,
+        form.values,
+        shop.caller(),
+        tool_sandbox,
+        study="x",
+        evidence=EVIDENCE,
+        shadow=False,
     )
     assert (used.success, used.failure, used.hard) == (False, "postcondition", True)
     assert results == follow_form(form.operations, form.values, shop.caller())
@@ -145,7 +166,9 @@ def test_on_probation_the_text_runs_too_and_a_difference_is_seen(draft, plans, s
     given = {"study": "x", "evidence": EVIDENCE, "shadow": True}
     wrong = changed(draft, "n_trials=arguments['n_trials']", "n_trials=4")
     for tool, same in ((draft, True), (wrong, False)):
-        results, used = use_tool(tool, form.operations, form.values, shop.caller(), tool_sandbox, **given)
+        results, used = use_tool(
+            tool, form.operations, form.values, shop.caller(), tool_sandbox, **given
+        )
         assert used.shadow_matches is same
         assert results == follow_form(form.operations, form.values, shop.caller())
 
@@ -158,16 +181,20 @@ def test_a_program_calls_nothing_that_it_did_not_declare(shop, tool_sandbox):
 
 
 def test_a_program_reaches_no_file(shop, tool_sandbox):
-    ran = tool_sandbox.run("def run(arguments, call):\n    return open('/etc/passwd').read()\n", {}, shop.caller())
+    ran = tool_sandbox.run(
+        "def run(arguments, call):\n    return open('/etc/passwd').read()\n", {}, shop.caller()
+    )
     assert ran.kind == "program"
 
 
 def test_a_program_without_end_is_stopped(draft, plans, shop):
-    from memory.runner import LIMITS, ToolSandbox
+    from lakatos.memory.runner import LIMITS, ToolSandbox
 
     limits = type(LIMITS)(wall_seconds=1.0, cpu_seconds=1.0, memory_bytes=2**28, output_bytes=2**20)
     with ToolSandbox(limits=limits) as sandbox:
-        ran = sandbox.run("def run(arguments, call):\n    while True:\n        pass\n", {}, shop.caller())
+        ran = sandbox.run(
+            "def run(arguments, call):\n    while True:\n        pass\n", {}, shop.caller()
+        )
     assert ran.kind == "limit"
 
 
@@ -180,7 +207,9 @@ def test_a_learned_tool_is_offered_with_its_record_and_every_call_goes_through_t
         invoked.append(name)
         return shop.caller()(name, arguments)
 
-    tool = LearnedTool(draft, Standing(status="active", successes=4, failures=1), invoke, tool_sandbox)
+    tool = LearnedTool(
+        draft, Standing(status="active", successes=4, failures=1), invoke, tool_sandbox
+    )
     assert "4 of 5 uses succeeded" in tool.description
     form = canonical_form(plans[0].steps)
     given = {item.name: value for item, value in zip(draft.parameters, form.values, strict=True)}

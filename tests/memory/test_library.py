@@ -2,16 +2,18 @@
 
 import pytest
 
-from memory.errors import LessonError
-from memory.library import Library, Pitfall, pitfall_from_overturned
-from traces.digest import digest_of
-from traces.record import body_of
+from lakatos.memory.errors import LessonError
+from lakatos.memory.library import Library, Pitfall, pitfall_from_overturned
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of
 
 EVIDENCE = (digest_of("verdict"), digest_of("score"))
 
 
 def pitfall(trigger="conflict, level", mistake="add first to extra", domain="risky") -> Pitfall:
-    return Pitfall(domain=domain, trigger=trigger, mistake=mistake, consequence="it lost", evidence=EVIDENCE)
+    return Pitfall(
+        domain=domain, trigger=trigger, mistake=mistake, consequence="it lost", evidence=EVIDENCE
+    )
 
 
 def library_of(*pitfalls: Pitfall) -> Library:
@@ -48,9 +50,14 @@ def test_a_lesson_that_is_known_is_not_kept_twice():
 
 
 def test_a_change_overturned_by_new_data_becomes_a_pitfall():
-    found = pitfall_from_overturned("risky", "conflict", "add first to extra", 0.83, -0.0123, "risky-2", EVIDENCE)
+    found = pitfall_from_overturned(
+        "risky", "conflict", "add first to extra", 0.83, -0.0123, "risky-2", EVIDENCE
+    )
     assert found.mistake == "add first to extra"
-    assert found.consequence == "promised with probability 0.83, it lost 0.0123 nats per choice on risky-2"
+    assert (
+        found.consequence
+        == "promised with probability 0.83, it lost 0.0123 nats per choice on risky-2"
+    )
     assert found.evidence == EVIDENCE
 
 

@@ -7,16 +7,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.codifier import compile_plan
-from memory.draft import bundle_of
-from memory.errors import LibraryCorruptError, ToolUnavailableError
-from memory.item import Fact, PlanUsed, Superseded, SupersessionUndone, ToolValidated, ToolWithdrawn
-from memory.library import RECORDS, Library, Pitfall, library_from_bytes, load_library, rebuild
-from memory.recall import Embedded, Lexical, Nothing, Situation
-from memory.retirement import SHADOWS
-from traces.digest import digest_of
-from traces.record import body_of
-from traces.step import Trace
+from lakatos.memory.codifier import compile_plan
+from lakatos.memory.draft import bundle_of
+from lakatos.memory.errors import LibraryCorruptError, ToolUnavailableError
+from lakatos.memory.item import (
+    Fact,
+    PlanUsed,
+    Superseded,
+    SupersessionUndone,
+    ToolValidated,
+    ToolWithdrawn,
+)
+from lakatos.memory.library import (
+    RECORDS,
+    Library,
+    Pitfall,
+    library_from_bytes,
+    load_library,
+    rebuild,
+)
+from lakatos.memory.recall import Embedded, Lexical, Nothing, Situation
+from lakatos.memory.retirement import SHADOWS
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of
+from lakatos.traces.step import Trace
 
 JUDGE = digest_of("seat of a judge")
 DATA = digest_of("scores")
@@ -28,7 +42,12 @@ def digest(record):
 
 def fact(statement, *, subject="noise", since="", until="", evidence=DATA):
     return Fact(
-        domain="risky", subject=subject, statement=statement, valid_from=since, valid_until=until, evidence=(evidence,)
+        domain="risky",
+        subject=subject,
+        statement=statement,
+        valid_from=since,
+        valid_until=until,
+        evidence=(evidence,),
     )
 
 
@@ -55,7 +74,9 @@ def test_undoing_a_correction_restores_what_is_recalled_byte_for_byte():
     old, new = fact("it is 0.1"), fact("it is 0.2")
     before = library_of(old)
     link = superseded(old, new)
-    after = library_of(old, new, link, SupersessionUndone(link=digest(link), reason="the second was an error"))
+    after = library_of(
+        old, new, link, SupersessionUndone(link=digest(link), reason="the second was an error")
+    )
     situation = Situation(domain="risky", failed="noise")
     shown = [Lexical(library).recall(situation).model_dump_json() for library in (before, after)]
     assert shown[0] == shown[1]
@@ -72,12 +93,15 @@ def test_a_chain_of_corrections_never_loses_both_sides(statements):
 def test_contradictory_facts_come_back_flagged_and_stale_ones_do_not_come_back():
     old, new = fact("it is 0.1", until="2026-02"), fact("it is 0.2", since="2026-02")
     assert library_of(old, new).contradictions() == []
-    recalled = Lexical(library_of(old, new)).recall(Situation(domain="risky", failed="noise", time_utc="2026-03-01"))
+    recalled = Lexical(library_of(old, new)).recall(
+        Situation(domain="risky", failed="noise", time_utc="2026-03-01")
+    )
     assert [item.lesson for item in recalled.lessons] == [digest(new)]
     clash = library_of(fact("it is 0.1"), fact("it is 0.2"))
     assert len(clash.contradictions()) == 1
     assert all(
-        "contradicted" in item.note for item in Lexical(clash).recall(Situation(domain="risky", failed="noise")).lessons
+        "contradicted" in item.note
+        for item in Lexical(clash).recall(Situation(domain="risky", failed="noise")).lessons
     )
 
 
@@ -116,8 +140,12 @@ def test_a_displaced_judge_flags_lessons_and_takes_successes_away(study_of, shop
 
 
 def test_a_tool_whose_dependency_changed_is_not_offered_until_it_is_validated_again(study_of, shop):
-    draft = compile_plan(bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS))
-    library = library_of(draft, ToolValidated(draft=digest(draft), name=draft.name, passed=("all",)))
+    draft = compile_plan(
+        bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS)
+    )
+    library = library_of(
+        draft, ToolValidated(draft=digest(draft), name=draft.name, passed=("all",))
+    )
     verb = shop.VERBS["draw"]
     verbs = {**shop.VERBS, "draw": type(verb)(**{**vars(verb), "version": 2})}
     assert draft.name in library.offers(shop.VERBS)
@@ -126,7 +154,9 @@ def test_a_tool_whose_dependency_changed_is_not_offered_until_it_is_validated_ag
 
 
 def test_a_withdrawn_tool_is_kept_and_not_offered(study_of, shop):
-    draft = compile_plan(bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS))
+    draft = compile_plan(
+        bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS)
+    )
     library = library_of(
         draft,
         ToolValidated(draft=digest(draft), name=draft.name, passed=("all",)),
@@ -145,19 +175,29 @@ def test_deleted_and_rebuilt_from_the_traces_it_is_the_same_byte_for_byte(tmp_pa
         with trace:
             source = trace.artifacts.put_json(["data", number])
             for record in (
-                study_of(f"study {number}", f"a{number}", "b").model_copy(update={"evidence": (source,)}),
+                study_of(f"study {number}", f"a{number}", "b").model_copy(
+                    update={"evidence": (source,)}
+                ),
                 fact(f"it is {number}", evidence=source),
-                Pitfall(domain="risky", trigger="level", mistake="add", consequence="lost", evidence=(source,)),
+                Pitfall(
+                    domain="risky",
+                    trigger="level",
+                    mistake="add",
+                    consequence="lost",
+                    evidence=(source,),
+                ),
             ):
-                done = trace.record(record, name="lesson", inputs=(source,), position={"kind": record.kind})
+                done = trace.record(
+                    record, name="lesson", inputs=(source,), position={"kind": record.kind}
+                )
                 kept = kept.with_record(done.digest, record)
-    kept.save(tmp_path / "memory.library")
+    kept.save(tmp_path / "lakatos.memory.library")
     anew = Library()
     for number in range(2):
         with Trace.open(tmp_path / str(number), RECORDS, read_only=True) as trace:
             anew = rebuild(trace.journal.events(), anew)
-    assert anew.to_bytes() == (tmp_path / "memory.library").read_bytes()
-    assert load_library(tmp_path / "memory.library") == anew
+    assert anew.to_bytes() == (tmp_path / "lakatos.memory.library").read_bytes()
+    assert load_library(tmp_path / "lakatos.memory.library") == anew
 
 
 @pytest.mark.parametrize(
@@ -178,12 +218,23 @@ def test_rare_words_weigh_more_and_nothing_is_recalled_for_nothing_in_common():
     common = [fact("about noise in choices", subject=f"level {number}") for number in range(4)]
     rare = fact("about choices of the level", subject="saliency")
     library = library_of(*common, rare)
-    first = Lexical(library).recall(Situation(domain="risky", failed="saliency of choices"), most=1).lessons[0]
+    first = (
+        Lexical(library)
+        .recall(Situation(domain="risky", failed="saliency of choices"), most=1)
+        .lessons[0]
+    )
     assert first.lesson == digest(rare)
     assert Lexical(library).recall(Situation(domain="risky", failed="xyz")).lessons == ()
     assert Lexical(library).recall(Situation(domain="learning", failed="saliency")).lessons == ()
     assert Nothing().recall(Situation(domain="risky", failed="saliency")).lessons == ()
-    assert len(Lexical(library).recall(Situation(domain="risky", failed="level choices"), most=3).lessons) == 3
+    assert (
+        len(
+            Lexical(library)
+            .recall(Situation(domain="risky", failed="level choices"), most=3)
+            .lessons
+        )
+        == 3
+    )
 
 
 def test_embeddings_recall_what_is_near_without_a_shared_word():
@@ -193,5 +244,7 @@ def test_embeddings_recall_what_is_near_without_a_shared_word():
     def embed(texts):
         return [meaning.get(text, [1.0, 0.0]) for text in texts]
 
-    found = Embedded(library_of(near, far), embed).recall(Situation(domain="risky", failed="random choices"))
+    found = Embedded(library_of(near, far), embed).recall(
+        Situation(domain="risky", failed="random choices")
+    )
     assert [item.lesson for item in found.lessons] == [digest(near)]

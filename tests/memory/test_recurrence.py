@@ -2,8 +2,15 @@
 
 import pytest
 
-from memory.recurrence import Economy, Recurrence, expected_uses, expected_uses_discounted, gate, recurrences
-from traces.digest import digest_of
+from lakatos.memory.recurrence import (
+    Economy,
+    Recurrence,
+    expected_uses,
+    expected_uses_discounted,
+    gate,
+    recurrences,
+)
+from lakatos.traces.digest import digest_of
 
 SIGNATURE = digest_of("plan")
 
@@ -38,11 +45,16 @@ def test_many_studies_with_one_value_and_many_values_in_one_study_count_once():
 
 def test_each_refused_draft_doubles_what_is_needed():
     economy = Economy(saving=1, build=1)
-    assert [gate(seen(count), 1e3, economy, n_refused=1).build for count in (2, 3, 4)] == [False, False, True]
+    assert [gate(seen(count), 1e3, economy, n_refused=1).build for count in (2, 3, 4)] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
-    ("given", "words"), [({"contradicted": True}, "contradicts"), ({"n_active": 32}, "32 tools are active")]
+    ("given", "words"),
+    [({"contradicted": True}, "contradicts"), ({"n_active": 32}, "32 tools are active")],
 )
 def test_other_reasons_against_a_tool_are_said(given, words):
     decision = gate(seen(4), 1e3, Economy(saving=1, build=1), **given)

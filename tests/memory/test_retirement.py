@@ -5,9 +5,17 @@ from collections import defaultdict
 import pytest
 from scipy.stats import beta
 
-from memory.item import PlanUsed
-from memory.retirement import BREAKER, CERTAIN, HALF_OPEN, Fallback, Standing, after, probability_below
-from traces.digest import digest_of
+from lakatos.memory.item import PlanUsed
+from lakatos.memory.retirement import (
+    BREAKER,
+    CERTAIN,
+    HALF_OPEN,
+    Fallback,
+    Standing,
+    after,
+    probability_below,
+)
+from lakatos.traces.digest import digest_of
 
 KNOWN = Fallback(rate=0.6)
 SIGNATURE = digest_of("plan")
@@ -46,7 +54,9 @@ def course(quality, n_uses=60, certain=CERTAIN):
 
 
 # Published simulations of the rule: 0.02 retired within 60 uses, mean 59.1; 0.98 and 14.9; all and 4.8.
-@pytest.mark.parametrize(("quality", "share", "uses"), [(0.78, 0.02, 59.1), (0.40, 0.98, 14.9), (0.18, 1.0, 4.8)])
+@pytest.mark.parametrize(
+    ("quality", "share", "uses"), [(0.78, 0.02, 59.1), (0.40, 0.98, 14.9), (0.18, 1.0, 4.8)]
+)
 def test_share_retired_and_uses_until_then(quality, share, uses):
     retired, mean_uses = course(quality, certain=0.95)
     assert retired == pytest.approx(share, abs=0.01)
@@ -63,7 +73,9 @@ def test_the_posterior_is_that_of_a_beta_distribution():
     assert probability_below(3, 5, KNOWN) == pytest.approx(beta.cdf(0.6, 4, 6))
     assert probability_below(4, 4, Fallback(4, 4)) == pytest.approx(0.5)
     # A text known for a million uses is as good as known.
-    assert probability_below(3, 5, Fallback(600_000, 400_000)) == pytest.approx(beta.cdf(0.6, 4, 6), abs=0.01)
+    assert probability_below(3, 5, Fallback(600_000, 400_000)) == pytest.approx(
+        beta.cdf(0.6, 4, 6), abs=0.01
+    )
 
 
 def run(standing, *uses):

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.plan import Argument, Step, follow_plan, steps_of_words
-from memory.signature import canonical_form, follow_form, in_form, signature, similarity
+from lakatos.memory.plan import Argument, Step, follow_plan, steps_of_words
+from lakatos.memory.signature import canonical_form, follow_form, in_form, signature, similarity
 
 
 def of_words(text):
@@ -27,16 +27,23 @@ def test_the_order_of_writes_counts():
 
 
 def test_the_order_of_reads_that_need_not_one_another_does_not_count():
-    one, other = "find playlist 'A', read budget 3 and delete song 1", "read budget 9, find playlist 'B', delete song 2"
+    one, other = (
+        "find playlist 'A', read budget 3 and delete song 1",
+        "read budget 9, find playlist 'B', delete song 2",
+    )
     assert of_words(one) == of_words(other)
 
 
 def test_a_read_does_not_pass_a_write():
-    assert of_words("find playlist 'A' and delete song 1") != of_words("delete song 1 and find playlist 'A'")
+    assert of_words("find playlist 'A' and delete song 1") != of_words(
+        "delete song 1 and find playlist 'A'"
+    )
 
 
 def test_another_kind_of_thing_is_another_plan():
-    assert of_words("find playlist 'A' and delete song 1") != of_words("find playlist 'A' and delete artist 1")
+    assert of_words("find playlist 'A' and delete song 1") != of_words(
+        "find playlist 'A' and delete artist 1"
+    )
 
 
 def test_one_value_used_twice_is_not_two_values():
@@ -46,7 +53,11 @@ def test_one_value_used_twice_is_not_two_values():
 
 def test_a_repeated_read_is_one_operation_however_often(shop):
     def ranked(*names):
-        return signature(shop.plan_of(*[("rank", {"theories": [name], "experiment": "first"}) for name in names]).steps)
+        return signature(
+            shop.plan_of(
+                *[("rank", {"theories": [name], "experiment": "first"}) for name in names]
+            ).steps
+        )
 
     assert ranked("a", "b") == ranked("d", "e", "f", "g")
     assert ranked("a", "b") != ranked("a")
@@ -55,10 +66,12 @@ def test_a_repeated_read_is_one_operation_however_often(shop):
 
 def test_what_comes_from_an_earlier_result_is_no_hole(shop):
     flows = shop.plan_of(
-        ("draw", {"theories": ["a", "b"], "n_trials": 4}), ("attempt", {"theory": "a", "design": "<0.design"})
+        ("draw", {"theories": ["a", "b"], "n_trials": 4}),
+        ("attempt", {"theory": "a", "design": "<0.design"}),
     )
     given_ = shop.plan_of(
-        ("draw", {"theories": ["a", "b"], "n_trials": 4}), ("attempt", {"theory": "a", "design": "another"})
+        ("draw", {"theories": ["a", "b"], "n_trials": 4}),
+        ("attempt", {"theory": "a", "design": "another"}),
     )
     assert "@0[0].design" in canonical_form(flows.steps).text
     assert canonical_form(flows.steps).digest != canonical_form(given_.steps).digest
@@ -78,17 +91,28 @@ def test_numbers_that_happen_to_be_equal_are_not_tied_to_each_other(shop):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.permutations(range(4)), st.lists(st.text("abcdefgh", min_size=3), min_size=4, max_size=4, unique=True))
+@given(
+    st.permutations(range(4)),
+    st.lists(st.text("abcdefgh", min_size=3), min_size=4, max_size=4, unique=True),
+)
 def test_reads_in_any_order_with_any_names_have_one_form_and_its_results(order, names):
     def read(number, value):
-        return Step(tool=f"tool{number}", arguments=(Argument(name="x", kind="theory", value=value),), reading=True)
+        return Step(
+            tool=f"tool{number}",
+            arguments=(Argument(name="x", kind="theory", value=value),),
+            reading=True,
+        )
 
     steps = [read(number, names[number]) for number in order]
     plain = [read(number, f"value{number}") for number in range(4)]
     form = canonical_form(steps)
     assert form.digest == canonical_form(plain).digest
-    answers = follow_form(form.operations, form.values, lambda name, arguments: [name, arguments["x"]])
-    assert answers == in_form(form.operations, [[step.tool, step.arguments[0].value] for step in steps])
+    answers = follow_form(
+        form.operations, form.values, lambda name, arguments: [name, arguments["x"]]
+    )
+    assert answers == in_form(
+        form.operations, [[step.tool, step.arguments[0].value] for step in steps]
+    )
 
 
 def test_following_the_form_gives_what_following_the_plan_gives(shop, study_of):
@@ -99,7 +123,9 @@ def test_following_the_form_gives_what_following_the_plan_gives(shop, study_of):
 
 
 def test_likeness_is_between_nothing_in_common_and_the_same():
-    one, other, none = map(canonical_form, map(steps_of_words, (PLAYLIST, "find playlist 'A'", "send mail 3")))
+    one, other, none = map(
+        canonical_form, map(steps_of_words, (PLAYLIST, "find playlist 'A'", "send mail 3"))
+    )
     assert similarity(one, one) == 1
     assert 0 < similarity(one, other) < 1
     assert similarity(one, none) == 0

@@ -5,17 +5,17 @@ import asyncio
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from language_models.client import ToolCall
-from language_models.errors import ToolError
-from language_models.tool import Prepared, Toolbox
-from memory.recall import Nothing
-from memory.tools import TOOLS, tools_on
-from theories.bench import Bench
-from theories.families import FAMILIES
-from theories.laboratory import Laboratory
-from theories.theory import read_program
-from traces.artifact import ArtifactStore
+from lakatos.experiments.domains import DOMAINS
+from lakatos.language_models.client import ToolCall
+from lakatos.language_models.errors import ToolError
+from lakatos.language_models.tool import Prepared, Toolbox
+from lakatos.memory.recall import Nothing
+from lakatos.memory.tools import TOOLS, tools_on
+from lakatos.theories.bench import Bench
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.theory import read_program
+from lakatos.traces.artifact import ArtifactStore
 
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 SEEDS = ("take_the_best", "tallying", "weighted_additive")
@@ -27,7 +27,9 @@ def bench(tmp_path_factory):
     theories = [read_program(family.program(seed)) for seed in SEEDS if seed in family.seeds]
     with Laboratory(DOMAINS["multiattribute"], n_workers=1) as laboratory:
         stimuli = DOMAINS["multiattribute"].candidates(SPACE, np.random.default_rng(0), 24)
-        (answers,) = laboratory.simulate(theories[:1], stimuli, 24, np.random.default_rng(1), n_draws=64)
+        (answers,) = laboratory.simulate(
+            theories[:1], stimuli, 24, np.random.default_rng(1), n_draws=64
+        )
         yield Bench(
             laboratory,
             {theory.digest: theory for theory in theories},
@@ -56,7 +58,9 @@ def test_the_theory_that_people_followed_scores_best(bench, names):
 
 def test_a_searched_design_tells_its_theories_apart_and_can_be_named(bench, names):
     found = run(bench, "search_design", theories=names[:2], n_trials=4, n_candidates=64)
-    pairs = run(bench, "recover", theories=names[:2], design=found["design"], n_simulations=40)["pairs"]
+    pairs = run(bench, "recover", theories=names[:2], design=found["design"], n_simulations=40)[
+        "pairs"
+    ]
     assert 0 < found["information"] <= np.log(2)
     assert min(pair["power"] for pair in pairs) > 0.8
     assert all(pair["low"] - 1e-12 <= pair["power"] <= pair["high"] + 1e-12 for pair in pairs)
@@ -78,7 +82,12 @@ def test_residuals_of_the_truth_raise_fewer_doubts_than_those_of_a_rival(bench, 
     own = run(bench, "check_predictions", theory=names[0], experiments=["first"], n_replicas=50)
     other = run(bench, "check_predictions", theory=names[1], experiments=["first"], n_replicas=50)
     assert other["checks"][0]["p"] < own["checks"][0]["p"]
-    assert run(bench, "analyse_residuals", theory=names[0], experiments=["first"], n_replicas=50)["n_checks"] > 0
+    assert (
+        run(bench, "analyse_residuals", theory=names[0], experiments=["first"], n_replicas=50)[
+            "n_checks"
+        ]
+        > 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +109,11 @@ def test_a_call_made_again_says_the_same(bench, names, name, arguments):
         ("score", {"theories": [0], "experiments": ["first"]}, "wrong arguments"),
         ("score", {"theories": ["THEORY"], "experiments": ["f" * 64]}, "there is no experiment"),
         ("score", {"theories": ["THEORY", "THEORY"], "experiments": ["first"]}, "named twice"),
-        ("recover", {"theories": ["THEORY", "OTHER"], "design": "second"}, "there is no experiment, design"),
+        (
+            "recover",
+            {"theories": ["THEORY", "OTHER"], "design": "second"},
+            "there is no experiment, design",
+        ),
         ("simulate", {"theory": "THEORY", "design": "first", "people": 3}, "people"),
     ],
 )

@@ -2,14 +2,22 @@
 
 import pytest
 
-from theories.account import ClauseWording, account_of, read_clauses, share_in_words, tell_clause
-from theories.errors import TheorySourceError
-from theories.families import FAMILIES
-from theories.grammar import Composition
-from theories.prior import Prior, parse_prior
-from theories.theory import TheoryProgram, read_program
+from lakatos.theories.account import (
+    ClauseWording,
+    account_of,
+    read_clauses,
+    share_in_words,
+    tell_clause,
+)
+from lakatos.theories.errors import TheorySourceError
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition
+from lakatos.theories.prior import Prior, parse_prior
+from lakatos.theories.theory import TheoryProgram, read_program
 
-PULL = ClauseWording("{much}like it", by="pull", opposite="{much}dislike it", unit=0.5, label="liking")
+PULL = ClauseWording(
+    "{much}like it", by="pull", opposite="{much}dislike it", unit=0.5, label="liking"
+)
 
 
 def learned(center: float, spread: float = 0.01, low: float = -4.0, high: float = 4.0) -> Prior:
@@ -33,12 +41,18 @@ def test_sign_and_size_choose_the_words(center, words):
 
 def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cannot_be_told_apart():
     priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
-    assert tell_clause(PULL, priors).text == "about two thirds of people like it, the others the other way round"
+    assert (
+        tell_clause(PULL, priors).text
+        == "about two thirds of people like it, the others the other way round"
+    )
     assert tell_clause(PULL, priors, pooled=True).text == "like it"
 
 
 def test_a_centre_at_a_limit_is_said():
-    assert tell_clause(PULL, {"pull": learned(4.0)}).text == "strongly like it (as far as the range allowed)"
+    assert (
+        tell_clause(PULL, {"pull": learned(4.0)}).text
+        == "strongly like it (as far as the range allowed)"
+    )
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
 
 
@@ -50,14 +64,18 @@ def test_a_range_that_was_not_learned_leaves_the_side_open():
 
 def test_a_learned_value_at_the_null_value_is_hardly_said_even_at_a_limit():
     assert tell_clause(PULL, {"pull": learned(0.0)}).text == "hardly like it"
-    bounded = ClauseWording("say all alike", by="focus", opposite="look at the best {much}above the rest", null=1.0)
+    bounded = ClauseWording(
+        "say all alike", by="focus", opposite="look at the best {much}above the rest", null=1.0
+    )
     told = tell_clause(bounded, {"focus": learned(1.0, 0.001, low=0.0, high=1.0)})
     assert told.strength == "hardly"
     assert tell_clause(PULL, {"pull": learned(0.0, 1.0)}).direction == 0  # as declared
 
 
 def test_ratios_and_shares_of_people_are_told():
-    curved = ClauseWording("{much}more", by="curve", opposite="{much}less", null=1.0, unit=0.4, ratio=True)
+    curved = ClauseWording(
+        "{much}more", by="curve", opposite="{much}less", null=1.0, unit=0.4, ratio=True
+    )
     assert tell_clause(curved, {"curve": learned(0.7, low=0.1, high=2.0)}).text == "less"
     assert tell_clause(curved, {"curve": learned(0.97, low=0.1, high=2.0)}).text == "hardly less"
     kind = ClauseWording("{who} count", by="type")
@@ -67,7 +85,10 @@ def test_ratios_and_shares_of_people_are_told():
 
 def test_learned_values_are_written_and_those_not_learned_left_out():
     level = ClauseWording("stop at a level ({level%} of the top)")
-    assert tell_clause(level, {"level": learned(0.6, low=0.0, high=1.0)}).text == "stop at a level (60% of the top)"
+    assert (
+        tell_clause(level, {"level": learned(0.6, low=0.0, high=1.0)}).text
+        == "stop at a level (60% of the top)"
+    )
     assert tell_clause(level, {"level": Prior("uniform", 0.0, 1.0)}).text == "stop at a level"
 
 
@@ -107,7 +128,9 @@ def test_the_source_of_a_composition_is_told_by_its_numbers_and_again_by_newer_o
     theory = read_program(TheoryProgram(source, "test"))
     assert theory.name == "Weighted adding with diminishing returns"
     assert "value each further rating point less than the one before" in theory.claim
-    lying = read_program(TheoryProgram(source.replace("point less than", "point more than", 1), "test"))
+    lying = read_program(
+        TheoryProgram(source.replace("point less than", "point more than", 1), "test")
+    )
     assert lying.claim == theory.claim  # the docstring decides nothing
     again = theory.account(dict(theory.priors) | {"curvature": at(0.7)})
     assert again.name == "Weighted adding with increasing returns"
@@ -121,5 +144,7 @@ def test_published_names_have_five_words_at_most_and_so_have_those_of_all_forms(
               for key in ("label", "opposite_label")]  # fmt: skip
     heads = [head for _, head in family.grammar.heads]
     longest = max(len(label.split()) for label in labels)
-    assert max(len(head.split()) for head in heads) + 1 + longest <= 7  # the longest of both never meet below
+    assert (
+        max(len(head.split()) for head in heads) + 1 + longest <= 7
+    )  # the longest of both never meet below
     assert all(len(title.split()) <= 5 for title, _ in family.seeds.values())

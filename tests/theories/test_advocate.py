@@ -7,20 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theories.advocate import Brief, GrammarAdvocate, Start
-from theories.errors import TheoryRaisedError
-from theories.evaluate import Evaluated
-from theories.grammar import Composition, Grammar, Mechanism, Slot
-from theories.score import UnitScores
-from theories.theory import TheoryProgram, read_program
-from traces.digest import digest_of
+from lakatos.theories.advocate import Brief, GrammarAdvocate, Start
+from lakatos.theories.errors import TheoryRaisedError
+from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot
+from lakatos.theories.score import UnitScores
+from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.traces.digest import digest_of
 
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
 GRAMMAR = Grammar(
     domain="letters",
     slots=(Slot("first"), Slot("second"), Slot("third", 0, 2)),
     mechanisms=(
-        *(Mechanism("first", name, f"like {name}", "pass") for name in ("a", "b", "c", "two words")),
+        *(
+            Mechanism("first", name, f"like {name}", "pass")
+            for name in ("a", "b", "c", "two words")
+        ),
         *(Mechanism("second", name, f"like {name}", "pass") for name in "efgh"),
         *(Mechanism("third", name, f"like {name}", "pass", {name: PRIOR}) for name in "ijk"),
     ),
@@ -53,7 +56,13 @@ class Bench:
         theory = read_program(TheoryProgram(GRAMMAR.write(composition, "T"), "bench", (parent,)))
         value = -1.0 + sum(self.worth.get(name, 0.0) for name in names)
         scores = (UnitScores(np.full(100, value), np.ones(100)),)
-        return Evaluated(composition, theory, scores, error=self.errors.get(names[0], 0.01), n_mechanisms=len(names))
+        return Evaluated(
+            composition,
+            theory,
+            scores,
+            error=self.errors.get(names[0], 0.01),
+            n_mechanisms=len(names),
+        )
 
     @property
     def asked(self):
@@ -61,7 +70,9 @@ class Bench:
 
 
 def search(bench, brief=None, seed=0):
-    return GrammarAdvocate(GRAMMAR, afresh=0.0).revise(brief or Brief((START,)), bench, np.random.default_rng(seed))
+    return GrammarAdvocate(GRAMMAR, afresh=0.0).revise(
+        brief or Brief((START,)), bench, np.random.default_rng(seed)
+    )
 
 
 def names_of(attempt):
@@ -97,7 +108,9 @@ def test_the_first_change_is_the_narrowing_of_the_start_itself():
     st.integers(0, 6),
     st.integers(0, 100),
 )
-def test_keeps_its_budget_tries_nothing_twice_and_submits_the_best(worth, n_candidates, n_successors, seed):
+def test_keeps_its_budget_tries_nothing_twice_and_submits_the_best(
+    worth, n_candidates, n_successors, seed
+):
     bench = Bench(worth)
     brief = Brief((START,), n_candidates=n_candidates, n_successors=n_successors)
     proposal = search(bench, brief, seed)
@@ -158,12 +171,16 @@ def test_one_structure_with_two_ranges_is_fitted_once():
 
 
 def test_a_theory_that_fails_is_a_result_and_is_never_submitted():
-    proposal = search(Bench({"b": 5.0}, broken=("b",)), Brief((START,), n_candidates=200, n_successors=200))
+    proposal = search(
+        Bench({"b": 5.0}, broken=("b",)), Brief((START,), n_candidates=200, n_successors=200)
+    )
     failed = [attempt for attempt in proposal.attempts if attempt.error]
     assert failed
     assert all("b" in names_of(attempt) for attempt in failed)
     assert all(attempt.error == "TheoryRaisedError: it does not run" for attempt in failed)
-    assert not {attempt.change for attempt in failed} & {attempt.change for attempt in proposal.submitted}
+    assert not {attempt.change for attempt in failed} & {
+        attempt.change for attempt in proposal.submitted
+    }
 
 
 def test_when_every_start_fails_nothing_is_submitted():
@@ -191,10 +208,14 @@ def test_nothing_is_searched_from_nowhere():
 def test_compositions_drawn_afresh_have_no_parent():
     brief = Brief((START,), n_candidates=20)
     proposal = GrammarAdvocate(GRAMMAR, afresh=0.5).revise(brief, Bench(), np.random.default_rng(1))
-    fresh = [attempt for attempt in proposal.attempts if attempt.change.startswith("compose afresh")]
+    fresh = [
+        attempt for attempt in proposal.attempts if attempt.change.startswith("compose afresh")
+    ]
     assert fresh
     assert all(attempt.parent is None for attempt in fresh)
-    assert not any(attempt.change.startswith("compose afresh") for attempt in search(Bench(), brief).attempts)
+    assert not any(
+        attempt.change.startswith("compose afresh") for attempt in search(Bench(), brief).attempts
+    )
 
 
 def test_the_number_of_evaluations_at_once_does_not_change_what_is_found():
@@ -203,8 +224,12 @@ def test_the_number_of_evaluations_at_once_does_not_change_what_is_found():
     one_by_one = Bench(bench.worth)
     advocate, brief = GrammarAdvocate(GRAMMAR), Brief((START,), n_candidates=40)
     together = advocate.revise(brief, bench, np.random.default_rng(3))
-    apart = advocate.revise(brief, lambda items: [one_by_one([item])[0] for item in items], np.random.default_rng(3))
-    assert [attempt.composition for attempt in together.attempts] == [attempt.composition for attempt in apart.attempts]
+    apart = advocate.revise(
+        brief, lambda items: [one_by_one([item])[0] for item in items], np.random.default_rng(3)
+    )
+    assert [attempt.composition for attempt in together.attempts] == [
+        attempt.composition for attempt in apart.attempts
+    ]
 
 
 def test_several_families_are_expanded_not_only_the_best():
@@ -216,14 +241,19 @@ def test_several_families_are_expanded_not_only_the_best():
 
 
 REMEMBERING = replace(
-    GRAMMAR, mechanisms=tuple(replace(item, learn="pass") if item.name in "jk" else item for item in GRAMMAR.mechanisms)
+    GRAMMAR,
+    mechanisms=tuple(
+        replace(item, learn="pass") if item.name in "jk" else item for item in GRAMMAR.mechanisms
+    ),
 )
 
 
 @pytest.mark.parametrize(("worth", "few"), [({}, True), ({"j": 0.5}, False)])
 def test_few_candidates_have_a_memory_unless_one_that_has_leads(worth, few):
     bench = Bench(worth)
-    GrammarAdvocate(REMEMBERING, memory=0.1).revise(Brief((START,), n_candidates=50), bench, np.random.default_rng(0))
+    GrammarAdvocate(REMEMBERING, memory=0.1).revise(
+        Brief((START,), n_candidates=50), bench, np.random.default_rng(0)
+    )
     n_memories = sum(bool({"j", "k"} & set(dict(key).get("third", ()))) for key in bench.asked)
     assert n_memories >= 1
     assert (n_memories <= 1 + 0.1 * 50) == few

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.participants.simulated import draw_options
-from theories import behave as module
-from theories.behave import Crowd, behave
-from theories.errors import TheoryProbabilityError
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.participants.simulated import draw_options
+from lakatos.theories import behave as module
+from lakatos.theories.behave import Crowd, behave
+from lakatos.theories.errors import TheoryProbabilityError
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()
 SPACE = DOMAIN.space({"validities": [0.9, 0.8, 0.6], "levels": [0, 1]})
@@ -68,7 +68,9 @@ def test_crowd_after_crowd_comes_from_one_process(sandbox):
 
 
 def test_walk_without_probabilities_names_its_step(sandbox):
-    theory, people, order = crowd_of(REPEATING.replace("return 1 /", "return (2 + state['last'] ** 2) /"))
+    theory, people, order = crowd_of(
+        REPEATING.replace("return 1 /", "return (2 + state['last'] ** 2) /")
+    )
     with pytest.raises(TheoryProbabilityError, match=r"at step \d+"):
         behave(theory, DOMAIN, sandbox, people, SPACE, order, np.random.default_rng(1))
 
@@ -79,10 +81,17 @@ def test_options_are_drawn_with_their_probabilities_person_by_person(n_options):
     p = rng.dirichlet(np.ones(n_options), size=(200, 3))
     order = np.tile(np.arange(3), (200, 1000))
     drawn = draw_options(p, order, np.random.default_rng(5))
-    shares = np.stack([(drawn.reshape(200, 1000, 3) == option).mean(axis=1) for option in range(n_options)], axis=-1)
+    shares = np.stack(
+        [(drawn.reshape(200, 1000, 3) == option).mean(axis=1) for option in range(n_options)],
+        axis=-1,
+    )
     z = (shares - p) / np.sqrt(p * (1 - p) / 1000)
     assert np.abs(z.mean()) < 4 / np.sqrt(z.size)
     assert z.std() == pytest.approx(1, abs=4 / np.sqrt(2 * z.size) + 0.02)
-    numbers = np.random.default_rng(5).random(order.shape)  # one number for each presentation, in their order
+    numbers = np.random.default_rng(5).random(
+        order.shape
+    )  # one number for each presentation, in their order
     cumulative = np.take_along_axis(np.cumsum(p, axis=-1), order[:, :, None], axis=1)
-    assert np.array_equal(drawn, (numbers[..., None] * cumulative[..., -1:] >= cumulative[..., :-1]).sum(axis=-1))
+    assert np.array_equal(
+        drawn, (numbers[..., None] * cumulative[..., -1:] >= cumulative[..., :-1]).sum(axis=-1)
+    )

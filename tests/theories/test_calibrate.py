@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from experiments.task import Stimuli, Trials
-from theories.calibrate import calibrate, leave_groups_out, leave_one_out
-from theories.prior import Prior, parse_prior
-from theories.score import Evidence, log_predictive
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
+from lakatos.theories.prior import Prior, parse_prior
+from lakatos.theories.score import Evidence, log_predictive
 
 LEAN = parse_prior("lean", {"prior": "uniform", "low": -4.0, "high": 4.0})
 SLOPE = parse_prior("slope", {"prior": "log_uniform", "low": 0.05, "high": 20.0})
@@ -54,7 +54,9 @@ def test_without_parameters_or_answers_nothing_is_narrowed():
 
 def test_keeps_limits_and_unit_and_becomes_normal_on_the_priors_scale():
     people = binomial_trials(np.full((5, 6), 2), 4)
-    found = calibrate({"slope": SLOPE, "lean": LEAN}, [people], slope_and_lean, n_draws=128, n_iterations=2)
+    found = calibrate(
+        {"slope": SLOPE, "lean": LEAN}, [people], slope_and_lean, n_draws=128, n_iterations=2
+    )
     assert (found["slope"].kind, found["lean"].kind) == ("log_normal", "normal")
     for name, declared in (("slope", SLOPE), ("lean", LEAN)):
         assert (found[name].low, found[name].high) == (declared.low, declared.high)
@@ -86,10 +88,15 @@ def test_recovers_mean_and_sd_of_a_known_population(mean, sd):
 def test_recovers_a_population_on_the_logarithmic_scale():
     rng = np.random.default_rng(22)
     n_people, repetitions = 300, 20
-    log_slope, lean = rng.normal(math.log(1.5), 0.5, size=n_people), rng.normal(0.3, 0.5, size=n_people)
+    log_slope, lean = (
+        rng.normal(math.log(1.5), 0.5, size=n_people),
+        rng.normal(0.3, 0.5, size=n_people),
+    )
     p = logistic(np.exp(log_slope)[:, None] * X + lean[:, None])
     people = binomial_trials(rng.binomial(repetitions, p), repetitions)
-    found = calibrate({"slope": SLOPE, "lean": LEAN}, [people], slope_and_lean, n_draws=1024, n_iterations=20)
+    found = calibrate(
+        {"slope": SLOPE, "lean": LEAN}, [people], slope_and_lean, n_draws=1024, n_iterations=20
+    )
     # Errors of one person's two parameters from the Fisher information at the population's center.
     center = logistic(1.5 * X + 0.3)
     weight = repetitions * center * (1 - center)
@@ -127,7 +134,9 @@ def test_a_calibrated_population_scores_the_same_answers_better_than_the_declare
 def test_pooled_answers_put_the_center_where_everybody_shares_it():
     rng = np.random.default_rng(23)
     n_answers = 4000
-    pooled = binomial_trials(rng.binomial(n_answers, logistic(np.array([[0.7]]))), n_answers, pooled=True)
+    pooled = binomial_trials(
+        rng.binomial(n_answers, logistic(np.array([[0.7]]))), n_answers, pooled=True
+    )
     found = calibrate({"lean": LEAN}, [pooled], lean_alone)["lean"]
     error = 1 / math.sqrt(n_answers * logistic(0.7) * logistic(-0.7))
     assert abs(found.center - 0.7) < 4 * math.hypot(error, found.spread)
@@ -148,13 +157,19 @@ def test_a_population_without_a_group_is_what_the_others_alone_would_have_taught
     weights = np.exp(leave_groups_out(found, drawn, log_p, groups))
     assert weights.sum(axis=1) == pytest.approx([1, 1])
     for group in (0, 1):
-        rest = calibrate({"lean": LEAN}, [binomial_trials(chosen[groups != group], 40)], lean_alone, n_iterations=20)
+        rest = calibrate(
+            {"lean": LEAN},
+            [binomial_trials(chosen[groups != group], 40)],
+            lean_alone,
+            n_iterations=20,
+        )
         assert weights[group] @ drawn["lean"] == pytest.approx(rest["lean"].center, abs=0.02)
 
 
 def test_pooled_experiments_left_out_are_predicted_by_the_point_that_the_others_teach():
     pooled = [
-        binomial_trials(np.array([[n]]), 1000, pooled=True, experiment=name) for name, n in (("e", 600), ("f", 700))
+        binomial_trials(np.array([[n]]), 1000, pooled=True, experiment=name)
+        for name, n in (("e", 600), ("f", 700))
     ]
 
     def twice(parameters):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.theories import cheats
-from theories.check import table_size
-from theories.errors import TheoryProbabilityError
-from theories.theory import TheoryProgram, read_program
-from theories.view import View
+from lakatos.theories.check import table_size
+from lakatos.theories.errors import TheoryProbabilityError
+from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.view import View
 
 EVERY = {cheat.name: cheat for cheat in cheats.cheats()}
 
@@ -50,12 +50,17 @@ def test_no_cheat_is_admitted_with_a_gain(sandbox, experiments, name):
 def test_honest_theories_that_learn_are_admitted(sandbox, experiments):
     programs = cheats.honest_learners(100)
     assert len(programs) == 100
-    found = [cheats.outcome(item.source, "learning", experiments["learning"], sandbox) for item in programs]
+    found = [
+        cheats.outcome(item.source, "learning", experiments["learning"], sandbox)
+        for item in programs
+    ]
     assert [item.reason for item in found if item.refused] == []
 
 
 def test_a_walk_knows_nothing_of_the_walks_before(sandbox, experiments):
-    theory = read_program(TheoryProgram(EVERY["remembers in a list in the module"].source, "planted"))
+    theory = read_program(
+        TheoryProgram(EVERY["remembers in a list in the module"].source, "planted")
+    )
     trials = experiments["learning"]
     with View(theory, cheats.DOMAINS["learning"], sandbox, [trials.stimuli]) as view:
         found = [view.log_likelihood(theory.population(1), [trials]) for _ in range(2)]
@@ -67,7 +72,10 @@ def test_a_scored_person_is_asked_again_alone(sandbox, experiments):
     trials = experiments["learning"]
     with (
         View(theory, cheats.DOMAINS["learning"], sandbox, [trials.stimuli]) as view,
-        pytest.raises(TheoryProbabilityError, match=r"the study's: about person \d+ at step \d+ .* among 12 people"),
+        pytest.raises(
+            TheoryProbabilityError,
+            match=r"the study's: about person \d+ at step \d+ .* among 12 people",
+        ),
     ):
         view.evidence(theory.population(8), [trials])
 

@@ -6,17 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.errors import StimuliError, TrialsError
-from experiments.task import Stimuli, Trials
-from theories import errors
-from theories.check import FALSE_ALARM_RATE, check_theory, choice_test
-from theories.families import FAMILIES
-from theories.points import check_points
-from theories.prior import parse_prior
-from theories.sandbox.client import Limits, Sandbox
-from theories.score import UNKNOWN, Evidence, log_predictive, mean_over_units, noise_ceiling
-from theories.theory import TheoryProgram
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.errors import StimuliError, TrialsError
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories import errors
+from lakatos.theories.check import FALSE_ALARM_RATE, check_theory, choice_test
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.points import check_points
+from lakatos.theories.prior import parse_prior
+from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.score import UNKNOWN, Evidence, log_predictive, mean_over_units, noise_ceiling
+from lakatos.theories.theory import TheoryProgram
 
 
 class FewProbes(MultiattributeDomain):
@@ -82,7 +82,9 @@ class TestPoints:
 
     def test_hold_the_middle_each_extreme_alone_and_every_corner(self):
         points = check_points(self.PRIORS, np.random.default_rng(0))
-        found = {(round(a, 9), round(b, 9)) for a, b in zip(points["slope"], points["lean"], strict=True)}
+        found = {
+            (round(a, 9), round(b, 9)) for a, b in zip(points["slope"], points["lean"], strict=True)
+        }
         alone = {(0.1, 1.0), (10.0, 1.0), (1.0, -2.0), (1.0, 4.0)}
         corners = {(0.1, -2.0), (0.1, 4.0), (10.0, -2.0), (10.0, 4.0)}
         assert {(1.0, 1.0)} | alone | corners <= found
@@ -116,7 +118,9 @@ class TestHonestTheories:
         assert len(text.splitlines()) == 1 + len(report.checks)
         read = json.loads(json.dumps(report.to_json()))
         assert read["passed"] is True
-        assert [check["name"] for check in read["checks"]] == [check.name for check in report.checks]
+        assert [check["name"] for check in read["checks"]] == [
+            check.name for check in report.checks
+        ]
 
     def test_are_told_what_each_parameter_moves(self, report):
         # A lapse of 0.4 moves a sure choice to 0.8; at evidence 0 nothing moves.
@@ -124,25 +128,28 @@ class TestHonestTheories:
         assert result(report, "trials").value > 0
 
     @pytest.mark.parametrize(
-        ("domain", "name"), [("multiattribute", "take_the_best"), ("risky", "cumulative_prospect_theory")]
+        ("domain", "name"),
+        [("multiattribute", "take_the_best"), ("risky", "cumulative_prospect_theory")],
     )
     def test_from_the_families_pass(self, sandbox, domain, name):
-        from experiments.domains import DOMAINS
+        from lakatos.experiments.domains import DOMAINS
 
         report = check_theory(FAMILIES[domain].program(name), DOMAINS[domain], sandbox)
         assert report.passed, report.to_text()
 
     def test_that_state_predictions_have_them_tried(self, sandbox):
-        stated = (
-            'PREDICTIONS = [{"property": "increasing", "in": "rating"}, {"property": "ignores", "in": "validity"}]\n'
-        )
+        stated = 'PREDICTIONS = [{"property": "increasing", "in": "rating"}, {"property": "ignores", "in": "validity"}]\n'
         claims = [
-            check for check in check_theory(program(GOOD + stated), DOMAIN, sandbox).checks if check.name == "claim"
+            check
+            for check in check_theory(program(GOOD + stated), DOMAIN, sandbox).checks
+            if check.name == "claim"
         ]
         assert [check.passed for check in claims] == [True, True]
 
     def test_that_learn_declare_their_memory(self, sandbox):
-        report = check_theory(program(f"{CLAIM}PARAMETERS = {{{SENSITIVITY}}}\n{LEARNER}"), DOMAIN, sandbox)
+        report = check_theory(
+            program(f"{CLAIM}PARAMETERS = {{{SENSITIVITY}}}\n{LEARNER}"), DOMAIN, sandbox
+        )
         assert report.passed, report.to_text()
         assert "declares memory by `learn`" in result(report, "order").sentence
         # Between having chosen B and A before, log odds differ by 2: at even odds by tanh(1/2) in probability.
@@ -150,7 +157,9 @@ class TestHonestTheories:
 
     def test_that_declare_memory_without_using_it_are_advised_to_drop_it(self, sandbox):
         idle = LEARNER.replace("response[..., 1] - response[..., 0]", "0 * response[..., 1]")
-        report = check_theory(program(f"{CLAIM}PARAMETERS = {{{SENSITIVITY}}}\n{idle}"), DOMAIN, sandbox)
+        report = check_theory(
+            program(f"{CLAIM}PARAMETERS = {{{SENSITIVITY}}}\n{idle}"), DOMAIN, sandbox
+        )
         assert report.passed
         assert not result(report, "order").passed
         assert "leave `start` and `learn` out" in result(report, "order").sentence
@@ -186,7 +195,10 @@ class TestMisbehaviour:
         )  # fmt: skip
 
     def test_by_the_number_of_trials_is_found(self, sandbox):
-        body = EVIDENCE + "return 0.5 + 0 * evidence + 0.1 * (len(evidence) > 3) * (parameters['lapse'] < 2)"
+        body = (
+            EVIDENCE
+            + "return 0.5 + 0 * evidence + 0.1 * (len(evidence) > 3) * (parameters['lapse'] < 2)"
+        )
         self.check(
             sandbox, source_of(body), "independence", errors.TheoryProbabilityError,
             r"depends on the other trials asked with it on probe \d+ .*trial \d+ \(A .*lapse=.*: 0.4 and 0.5",
@@ -195,11 +207,18 @@ class TestMisbehaviour:
     def test_by_the_mean_over_trials_is_found(self, sandbox):
         body = EVIDENCE + "evidence = evidence - evidence.mean()\n" + LOGISTIC
         self.check(
-            sandbox, source_of(body), "independence", errors.TheoryProbabilityError, "depends on the other trials"
+            sandbox,
+            source_of(body),
+            "independence",
+            errors.TheoryProbabilityError,
+            "depends on the other trials",
         )
 
     def test_by_the_order_of_trials_is_found(self, sandbox):
-        body = EVIDENCE + "return 0.5 + 0 * evidence + 0 * parameters['lapse'] + xp.arange(len(evidence)) / 100"
+        body = (
+            EVIDENCE
+            + "return 0.5 + 0 * evidence + 0 * parameters['lapse'] + xp.arange(len(evidence)) / 100"
+        )
         report = check_theory(program(source_of(body)), DOMAIN, sandbox)
         assert not result(report, "order").passed
         assert "depend on the order of the trials on probe 0 of the domain 'multiattribute'" in (
@@ -218,7 +237,10 @@ class TestMisbehaviour:
         )  # fmt: skip
 
     def test_that_counts_its_calls_is_found(self, sandbox):
-        body = EVIDENCE + "calls.append(1)\nreturn 0.5 + 0 * evidence + 0 * parameters['lapse'] + len(calls) / 1e6"
+        body = (
+            EVIDENCE
+            + "calls.append(1)\nreturn 0.5 + 0 * evidence + 0 * parameters['lapse'] + len(calls) / 1e6"
+        )
         self.check(
             sandbox, source_of(body, before="calls = []"), "determinism", errors.TheoryProbabilityError,
             "answers differently when asked twice",
@@ -242,7 +264,9 @@ class TestMisbehaviour:
             report.raise_for_failure()
 
     def test_of_a_learner_that_mixes_people_up_is_found(self, sandbox):
-        mixing = LEARNER.replace("response[..., 1] - response[..., 0]", "0 * response[..., 1] + response[..., 1].sum()")
+        mixing = LEARNER.replace(
+            "response[..., 1] - response[..., 0]", "0 * response[..., 1] + response[..., 1].sum()"
+        )
         self.check(
             sandbox, f"{CLAIM}PARAMETERS = {{{SENSITIVITY}}}\n{mixing}", "independence", errors.TheoryProbabilityError,
             r"depend on the other people asked with them .*sequence \d, step \d+ \(A ",
@@ -252,11 +276,16 @@ class TestMisbehaviour:
         body = EVIDENCE + "s = 0.0\nfor i in range(4000000):\n    s = s + i\n" + LOGISTIC
         with Sandbox(limits=Limits(cpu_seconds=0.3)) as slow:
             report = check_theory(program(source_of(body)), DOMAIN, slow)
-        with pytest.raises(errors.TheoryTimeoutError, match=r"processor time. Compute with whole arrays"):
+        with pytest.raises(
+            errors.TheoryTimeoutError, match=r"processor time. Compute with whole arrays"
+        ):
             report.raise_for_failure()
 
     def test_of_what_could_not_score_an_experiment_in_time_is_found(self):
-        body = EVIDENCE + "n = 60000 if len(evidence) > 90 else 1\nfor i in range(n):\n    evidence = evidence + 0.0\n"
+        body = (
+            EVIDENCE
+            + "n = 60000 if len(evidence) > 90 else 1\nfor i in range(n):\n    evidence = evidence + 0.0\n"
+        )
         with Sandbox(limits=Limits(cpu_seconds=0.05, wall_seconds=60.0)) as slow:
             report = check_theory(program(source_of(body + LOGISTIC)), DOMAIN, slow)
         assert not report.passed
@@ -299,11 +328,16 @@ class TestChoiceTest:
     def test_finds_too_extreme_probabilities_that_are_right_on_average(self):
         rng = np.random.default_rng(5)
         p = rng.uniform(0.1, 0.9, size=5000)
-        assert choice_test((rng.random(5000) < 0.5 + 0.5 * (p - 0.5)).astype(float), p)[0] < FALSE_ALARM_RATE
+        assert (
+            choice_test((rng.random(5000) < 0.5 + 0.5 * (p - 0.5)).astype(float), p)[0]
+            < FALSE_ALARM_RATE
+        )
 
     def test_by_hand_of_one_group(self):
         # 40 events of probability one half, 30 occur: (30 - 20)**2 / 10 = 10 on one degree of freedom.
-        value, groups, _ = choice_test(np.repeat([1.0, 0.0], [30, 10]), np.full(40, 0.5), n_groups=1)
+        value, groups, _ = choice_test(
+            np.repeat([1.0, 0.0], [30, 10]), np.full(40, 0.5), n_groups=1
+        )
         assert groups == 1
         assert value == pytest.approx(math.erfc(math.sqrt(10 / 2)))
 
@@ -368,7 +402,10 @@ class TestBadTheories:
     def test_that_never_end_are_stopped(self):
         with Sandbox(limits=Limits(cpu_seconds=0.3)) as impatient:
             report = check_theory(program(source_of("while True: pass")), DOMAIN, impatient)
-        with pytest.raises(errors.TheoryTimeoutError, match=r"used more than 0.3 s of processor time\. Compute with"):
+        with pytest.raises(
+            errors.TheoryTimeoutError,
+            match=r"used more than 0.3 s of processor time\. Compute with",
+        ):
             report.raise_for_failure()
 
     def test_do_not_keep_the_next_theory_from_passing(self, sandbox):
@@ -403,7 +440,9 @@ class TestBadData:
         assert noise_ceiling(one) is None
 
     def test_one_trial_of_several_people_is_scored(self):
-        found = log_predictive(Evidence(trials([0, 1, 1], n_trials=1, participant=[0, 1, 2]), np.full((4, 1, 2), 0.5)))
+        found = log_predictive(
+            Evidence(trials([0, 1, 1], n_trials=1, participant=[0, 1, 2]), np.full((4, 1, 2), 0.5))
+        )
         assert mean_over_units(found).value == pytest.approx(-math.log(2))
         assert mean_over_units(found).standard_error == pytest.approx(0.0)
 

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.variation import HasVariations
-from theories.claim import PROPERTIES, Prediction, check_claim, read_predictions
-from theories.errors import ClaimContradictedError, TheorySourceError
-from theories.families import FAMILIES
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.variation import HasVariations
+from lakatos.theories.claim import PROPERTIES, Prediction, check_claim, read_predictions
+from lakatos.theories.errors import ClaimContradictedError, TheorySourceError
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.theory import TheoryProgram, read_program
 
 MULTIATTRIBUTE, RISKY = DOMAINS["multiattribute"], DOMAINS["risky"]
 CLAIM = '"""Adding up: people add up the ratings."""\n'
@@ -32,7 +32,9 @@ def theory_of(source: str):
 
 
 def adding(evidence=DIFFERENCE, predictions="[]"):
-    return theory_of(CLAIM + PARAMETERS + f"PREDICTIONS = {predictions}\n" + BODY.replace("EVIDENCE", evidence))
+    return theory_of(
+        CLAIM + PARAMETERS + f"PREDICTIONS = {predictions}\n" + BODY.replace("EVIDENCE", evidence)
+    )
 
 
 def seed(domain, name):
@@ -49,11 +51,13 @@ class TestReading:
         assert read_predictions(CLAIM + PARAMETERS) == ()
 
     def test_reads_every_entry(self):
-        source = 'PREDICTIONS = [{"property": "ignores", "in": "rating", "of": "first", "beyond": 0.5}]'
-        assert read_predictions(source) == (Prediction("ignores", "rating", "first", 0.5),)
-        assert read_predictions(f"PREDICTIONS = {[item.to_literal() for item in read_predictions(source)]}") == (
-            read_predictions(source)
+        source = (
+            'PREDICTIONS = [{"property": "ignores", "in": "rating", "of": "first", "beyond": 0.5}]'
         )
+        assert read_predictions(source) == (Prediction("ignores", "rating", "first", 0.5),)
+        assert read_predictions(
+            f"PREDICTIONS = {[item.to_literal() for item in read_predictions(source)]}"
+        ) == (read_predictions(source))
 
     @pytest.mark.parametrize(
         ("literal", "message"),
@@ -73,8 +77,14 @@ class TestReading:
                 '[{"property": "ignores", "in": "x", "off": 1}]',
                 "unknown entries off; a prediction has property, in, of",
             ),
-            ('[{"property": "ignores", "in": "x", "of": "third"}]', '"of" is \'third\'; write "first" or "second"'),
-            ('[{"property": "ignores", "in": "x", "beyond": None}]', '"beyond" is None; write a number or the name'),
+            (
+                '[{"property": "ignores", "in": "x", "of": "third"}]',
+                '"of" is \'third\'; write "first" or "second"',
+            ),
+            (
+                '[{"property": "ignores", "in": "x", "beyond": None}]',
+                '"beyond" is None; write a number or the name',
+            ),
             ("[str(1)]", "PREDICTIONS at line 1 is not a literal"),
             ("5", "PREDICTIONS at line 1 must be a list"),
         ],
@@ -86,7 +96,9 @@ class TestReading:
     def test_every_property_can_be_put_in_words(self):
         for name in PROPERTIES:
             assert (
-                Prediction(name, "rating").words("a rating is raised").startswith(("a rating is raised", "apart from"))
+                Prediction(name, "rating")
+                .words("a rating is raised")
+                .startswith(("a rating is raised", "apart from"))
             )
 
 
@@ -105,12 +117,16 @@ class TestVariations:
                 if len(variation.before):
                     domain.check(variation.before)
                     domain.check(variation.after)
-                    n_pairs[name] += sum(map(lambda a, b: a != b, variation.before.keys, variation.after.keys))
+                    n_pairs[name] += sum(
+                        map(lambda a, b: a != b, variation.before.keys, variation.after.keys)
+                    )
         assert min(n_pairs.values()) >= 5
 
     def test_of_a_rating_raise_one_rating_of_the_second_product_alone(self):
         rng = np.random.default_rng(2)
-        stimuli = MULTIATTRIBUTE.candidates({"validities": [0.9, 0.8, 0.6], "levels": [0, 1, 2, 3]}, rng, 200)
+        stimuli = MULTIATTRIBUTE.candidates(
+            {"validities": [0.9, 0.8, 0.6], "levels": [0, 1, 2, 3]}, rng, 200
+        )
         made = MULTIATTRIBUTE.variations(stimuli, rng)["rating"]
         change = made.after["ratings"] - made.before["ratings"]
         assert (change[:, 0] == 0).all()
@@ -120,10 +136,14 @@ class TestVariations:
     def test_spread_keeps_the_expected_value(self):
         rng = np.random.default_rng(3)
         made = RISKY.variations(RISKY.candidates({}, rng, 200), rng)["spread"]
-        expected = [(item["outcomes"] * item["probabilities"]).sum(axis=-1) for item in (made.before, made.after)]
+        expected = [
+            (item["outcomes"] * item["probabilities"]).sum(axis=-1)
+            for item in (made.before, made.after)
+        ]
         np.testing.assert_allclose(expected[0], expected[1], atol=1e-9)
         variance = [
-            (item["outcomes"] ** 2 * item["probabilities"]).sum(axis=-1)[:, 1] for item in (made.before, made.after)
+            (item["outcomes"] ** 2 * item["probabilities"]).sum(axis=-1)[:, 1]
+            for item in (made.before, made.after)
         ]
         assert (variance[1] > variance[0]).all()
 
@@ -201,7 +221,9 @@ class TestFalseClaims:
 
     def test_of_a_contrarian_are_refused_with_the_pair_that_shows_it(self, sandbox):
         theory = adding('trials["ratings"][:, 0] - trials["ratings"][:, 1]')
-        message, example = self.contradiction(theory, MULTIATTRIBUTE, sandbox, Prediction("increasing", "rating"))
+        message, example = self.contradiction(
+            theory, MULTIATTRIBUTE, sandbox, Prediction("increasing", "rating")
+        )
         assert "a rating of the second product is raised: that never lowers" in message
         assert "[A " in message
         assert "Change the code or the prediction." in message
@@ -210,21 +232,29 @@ class TestFalseClaims:
         # The counterexample is the code's own: recomputed here from its words.
         p = []
         for words in (example.before, example.after):
-            a, b = (np.array([float(x) for x in part[2:].split()]) for part in words.split(" | ")[:2])
+            a, b = (
+                np.array([float(x) for x in part[2:].split()]) for part in words.split(" | ")[:2]
+            )
             log_odds = np.clip(example.parameters["sensitivity"] * (a - b).sum(), -500, 500)
             lapse = example.parameters["lapse"]
             p.append((1 - lapse) / (1 + np.exp(-log_odds)) + lapse / 2)
         stated = [example.probability_before, example.probability_after]
-        assert np.allclose(p, stated) or np.allclose(p, 1 - np.array(stated))  # of the first product, if that is it
+        assert np.allclose(p, stated) or np.allclose(
+            p, 1 - np.array(stated)
+        )  # of the first product, if that is it
 
     def test_of_the_order_of_cues_is_found(self, sandbox):
         weighted = f"({DIFFERENCE}) * xp.arange(trials['validities'].shape[-1])"
-        message, _ = self.contradiction(adding(weighted), MULTIATTRIBUTE, sandbox, Prediction("ignores", "cue_order"))
+        message, _ = self.contradiction(
+            adding(weighted), MULTIATTRIBUTE, sandbox, Prediction("ignores", "cue_order")
+        )
         assert "listed in another order" in message
 
     def test_of_a_side_bias_is_found(self, sandbox):
         leaning = f"({DIFFERENCE}) + 0.1"
-        message, example = self.contradiction(adding(leaning), MULTIATTRIBUTE, sandbox, Prediction("reverses", "sides"))
+        message, example = self.contradiction(
+            adding(leaning), MULTIATTRIBUTE, sandbox, Prediction("reverses", "sides")
+        )
         assert "exchanges the probabilities" in message
         assert example.probability_before + example.probability_after != pytest.approx(1)
 
@@ -238,13 +268,20 @@ class TestFalseClaims:
         ) == [True, False, False]  # fmt: skip
 
     def test_that_nothing_bears_out_are_refused(self, sandbox):
-        for prediction in (Prediction("increasing", "rating"), Prediction("depends_on", "validity")):
-            message, example = self.contradiction(adding(f"0.0 * ({DIFFERENCE})"), MULTIATTRIBUTE, sandbox, prediction)
+        for prediction in (
+            Prediction("increasing", "rating"),
+            Prediction("depends_on", "validity"),
+        ):
+            message, example = self.contradiction(
+                adding(f"0.0 * ({DIFFERENCE})"), MULTIATTRIBUTE, sandbox, prediction
+            )
             assert "no probability changes so by more than 0" in message
             assert example is None
 
     def test_of_being_deterministic_are_refused_of_a_logistic_rule(self, sandbox):
-        message, example = self.contradiction(adding(), MULTIATTRIBUTE, sandbox, Prediction("deterministic"))
+        message, example = self.contradiction(
+            adding(), MULTIATTRIBUTE, sandbox, Prediction("deterministic")
+        )
         assert "apart from lapses" in message
         assert example.parameters["lapse"] == 0
         assert 0 < example.probability_before < 1
@@ -257,15 +294,21 @@ class TestFalseClaims:
 
     def test_of_prospect_theory_that_dominance_is_respected_is_found(self, sandbox):
         # Kahneman and Tversky (1979) note that weights of single outcomes let dominated gambles be chosen.
-        assert held(seed("risky", "prospect_theory"), RISKY, sandbox, Prediction("increasing", "best_probability")) == [
-            False
-        ]
+        assert held(
+            seed("risky", "prospect_theory"),
+            RISKY,
+            sandbox,
+            Prediction("increasing", "best_probability"),
+        ) == [False]
 
     def test_about_what_the_domain_cannot_vary_are_refused(self, sandbox):
         with pytest.raises(
-            TheorySourceError, match=r"'multiattribute' cannot vary 'colour'; it can vary .*sides, rating"
+            TheorySourceError,
+            match=r"'multiattribute' cannot vary 'colour'; it can vary .*sides, rating",
         ):
-            check_claim(adding(), MULTIATTRIBUTE, sandbox, predictions=[Prediction("ignores", "colour")])
+            check_claim(
+                adding(), MULTIATTRIBUTE, sandbox, predictions=[Prediction("ignores", "colour")]
+            )
 
     @pytest.mark.parametrize(
         ("prediction", "message"),
@@ -283,10 +326,15 @@ class TestFalseClaims:
             check_claim(adding(), MULTIATTRIBUTE, sandbox, predictions=[prediction])
 
     def test_beyond_a_parameter_that_no_trial_reaches_are_not_contradicted(self, sandbox):
-        never = PARAMETERS.replace("}}\n", '}, "enough": {"prior": "uniform", "low": 2.0, "high": 3.0}}\n')
+        never = PARAMETERS.replace(
+            "}}\n", '}, "enough": {"prior": "uniform", "low": 2.0, "high": 3.0}}\n'
+        )
         theory = theory_of(CLAIM + never + BODY.replace("EVIDENCE", DIFFERENCE))
         report = check_claim(
-            theory, MULTIATTRIBUTE, sandbox, predictions=[Prediction("ignores", "rating", "", "enough")]
+            theory,
+            MULTIATTRIBUTE,
+            sandbox,
+            predictions=[Prediction("ignores", "rating", "", "enough")],
         )
         assert [(item.held, item.n_pairs) for item in report.tried] == [(True, 0)]
 
@@ -298,7 +346,9 @@ class TestFalseClaims:
 
     def test_what_rises_does_not_fall(self, sandbox):
         kinds = ("non_decreasing", "non_increasing")
-        assert held(adding(), MULTIATTRIBUTE, sandbox, *(Prediction(kind, "rating") for kind in kinds)) == [True, False]
+        assert held(
+            adding(), MULTIATTRIBUTE, sandbox, *(Prediction(kind, "rating") for kind in kinds)
+        ) == [True, False]
 
 
 LEARNER = """
@@ -316,7 +366,9 @@ def learn(parameters, trials, xp, state, response, feedback):
 
 def learner(first, what, low):
     parameters = f'PARAMETERS = {{"habit": {{"prior": "uniform", "low": {low}, "high": 2.0}}}}\n'
-    return theory_of(CLAIM + parameters + LEARNER.replace("FIRST", repr(first)).replace("WHAT", what))
+    return theory_of(
+        CLAIM + parameters + LEARNER.replace("FIRST", repr(first)).replace("WHAT", what)
+    )
 
 
 class TestPasts:
@@ -330,7 +382,9 @@ class TestPasts:
 
     def test_alternating_contradicts_repeating(self, sandbox):
         theory = learner("rating_max", "response[..., 1] - response[..., 0]", -2.0)
-        report = check_claim(theory, MULTIATTRIBUTE, sandbox, predictions=[Prediction("increasing", "last_choice")])
+        report = check_claim(
+            theory, MULTIATTRIBUTE, sandbox, predictions=[Prediction("increasing", "last_choice")]
+        )
         example = report.tried[0].counterexample
         assert example is not None
         assert example.before.endswith("after choosing A")
@@ -339,16 +393,21 @@ class TestPasts:
         assert example.probability_after == pytest.approx(1 / (1 + np.exp(2)))
 
     def test_reward_reinforces_only_those_who_heed_it(self, sandbox):
-        heeding = learner("stage", "(response[..., 1] - response[..., 0]) * feedback['reward']", 0.0)
+        heeding = learner(
+            "stage", "(response[..., 1] - response[..., 0]) * feedback['reward']", 0.0
+        )
         repeating = learner("stage", "response[..., 1] - response[..., 0]", 0.0)
-        predictions = (Prediction("increasing", "last_reward"), Prediction("increasing", "last_choice"))
+        predictions = (
+            Prediction("increasing", "last_reward"),
+            Prediction("increasing", "last_choice"),
+        )
         assert held(heeding, two_options(), sandbox, *predictions) == [True, False]
         assert held(repeating, two_options(), sandbox, *predictions) == [False, True]
 
 
 def two_options():
     """The learning domain with the probes of two options, of which alone these theories can choose."""
-    from experiments.domains.learning import LearningDomain
+    from lakatos.experiments.domains.learning import LearningDomain
 
     class TwoOptions(LearningDomain):
         def probes(self, rng):

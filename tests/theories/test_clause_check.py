@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.domains import DOMAINS
-from theories.check import check_clauses, check_theory
-from theories.families import FAMILIES
-from theories.grammar import Composition
-from theories.prior import parse_prior
-from theories.rewrite import with_literal
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.domains import DOMAINS
+from lakatos.theories.check import check_clauses, check_theory
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition
+from lakatos.theories.prior import parse_prior
+from lakatos.theories.rewrite import with_literal
+from lakatos.theories.theory import TheoryProgram, read_program
 
 CASES = {
     "multiattribute": ("weighted_additive", "accent", "majority", "majority_bonus", 0.8),
@@ -31,8 +31,12 @@ def theory_of(domain, value=None):
         prior = parse_prior(parameter, literal)
         low, high = (float(prior.latent(x)) for x in (prior.low, prior.high))
         center = (usual if value is None else value) if parameter == by else prior.quantile(0.5)
-        literals[parameter] = prior.narrowed(float(prior.latent(center)), 0.03 * (high - low)).to_literal()
-    return read_program(TheoryProgram(grammar.write(Composition(composition.slots, literals)), "test")), by
+        literals[parameter] = prior.narrowed(
+            float(prior.latent(center)), 0.03 * (high - low)
+        ).to_literal()
+    return read_program(
+        TheoryProgram(grammar.write(Composition(composition.slots, literals)), "test")
+    ), by
 
 
 @pytest.mark.parametrize("domain", CASES)
@@ -64,7 +68,11 @@ def test_a_strength_that_is_not_there_and_a_hardly_that_is_are_refused(sandbox):
     assert tried.idle
     assert not tried.held
     habit, by = theory_of("learning")
-    weak = [replace(item, strength="hardly") for item in habit.account().clauses if item.wording.by == by]
+    weak = [
+        replace(item, strength="hardly")
+        for item in habit.account().clauses
+        if item.wording.by == by
+    ]
     (tried,) = check_clauses(habit, DOMAINS["learning"], sandbox, clauses=weak)
     assert not tried.held
 
@@ -72,9 +80,15 @@ def test_a_strength_that_is_not_there_and_a_hardly_that_is_are_refused(sandbox):
 def test_clauses_that_are_not_those_of_the_mechanisms_are_refused(sandbox):
     theory, _ = theory_of("multiattribute")
     literal = [item.to_literal() for item in theory.clauses]
-    place = next(number for number, item in enumerate(theory.clauses) if item.by == "majority_bonus")
-    literal[place] = replace(theory.clauses[place], says=theory.clauses[place].opposite).to_literal()
+    place = next(
+        number for number, item in enumerate(theory.clauses) if item.by == "majority_bonus"
+    )
+    literal[place] = replace(
+        theory.clauses[place], says=theory.clauses[place].opposite
+    ).to_literal()
     source = with_literal(theory.program.source, "CLAUSES", literal)
-    report = check_theory(replace(theory.program, source=source), DOMAINS["multiattribute"], sandbox)
+    report = check_theory(
+        replace(theory.program, source=source), DOMAINS["multiattribute"], sandbox
+    )
     assert {check.error for check in report.failures} == {"ClaimContradictedError"}
     assert "not those of the mechanisms" in report.failures[0].sentence

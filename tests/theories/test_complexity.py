@@ -2,9 +2,9 @@
 
 import pytest
 
-from theories.complexity import code_length, form_of_source, why_unreadable
-from theories.families import FAMILIES
-from theories.theory import TheoryProgram, read_program
+from lakatos.theories.complexity import code_length, form_of_source, why_unreadable
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.theory import TheoryProgram, read_program
 
 HEAD = '"""{}: {}."""\nPARAMETERS = {{"k": {{"prior": "uniform", "low": {}, "high": 2.0}}}}\n'
 
@@ -18,14 +18,21 @@ PLAIN = "x = trials['outcomes'].sum(axis=-1)\nreturn 1 / (1 + xp.exp(-parameters
 
 
 def test_names_words_and_ranges_make_no_other_theory_and_other_code_does():
-    assert form_of_source(source(PLAIN)) == form_of_source(source(PLAIN, "Another", "they are said to", 0.5))
-    assert form_of_source(source(PLAIN)) != form_of_source(source(PLAIN.replace("-parameters", "-2 * parameters")))
+    assert form_of_source(source(PLAIN)) == form_of_source(
+        source(PLAIN, "Another", "they are said to", 0.5)
+    )
+    assert form_of_source(source(PLAIN)) != form_of_source(
+        source(PLAIN.replace("-parameters", "-2 * parameters"))
+    )
 
 
 def test_what_is_never_used_costs_nothing_and_what_is_used_does():
     unused = "y = trials['probabilities'] * 3 + 1\n"
     assert code_length(source(unused + PLAIN)) == code_length(source(PLAIN))
-    assert code_length(source(PLAIN.replace("[:, 0]", "[:, 0] + 0.1 * x[:, 1]"))) == code_length(source(PLAIN)) + 6
+    assert (
+        code_length(source(PLAIN.replace("[:, 0]", "[:, 0] + 0.1 * x[:, 1]")))
+        == code_length(source(PLAIN)) + 6
+    )
 
 
 @pytest.mark.parametrize("domain", FAMILIES)

@@ -8,17 +8,22 @@ import pytest
 from scipy.special import expit, softmax
 from scipy.stats import binom, norm
 
-from experiments.task import Stimuli, Trials
-from theories.diagnosis import Predictions, Residuals, diagnose
-from theories.diagnosis import correction as corrections
-from theories.diagnosis.case_file import FALSE_DISCOVERY_RATE, MOST_CLAIMS, confidence, examine
-from theories.diagnosis.correction import Corrector, sharing
-from theories.diagnosis.panel import Panel, thin
-from theories.diagnosis.rule import RULES
-from theories.diagnosis.slope import Sample, slope_of
-from theories.grammar import Grammar, Mechanism, Slot
-from theories.score import Estimate, Evidence, learn_population, log_predictive
-from traces.digest import digest_of
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.diagnosis import Predictions, Residuals, diagnose
+from lakatos.theories.diagnosis import correction as corrections
+from lakatos.theories.diagnosis.case_file import (
+    FALSE_DISCOVERY_RATE,
+    MOST_CLAIMS,
+    confidence,
+    examine,
+)
+from lakatos.theories.diagnosis.correction import Corrector, sharing
+from lakatos.theories.diagnosis.panel import Panel, thin
+from lakatos.theories.diagnosis.rule import RULES
+from lakatos.theories.diagnosis.slope import Sample, slope_of
+from lakatos.theories.grammar import Grammar, Mechanism, Slot
+from lakatos.theories.score import Estimate, Evidence, learn_population, log_predictive
+from lakatos.traces.digest import digest_of
 
 GRAMMAR = Grammar(
     domain="small",
@@ -42,7 +47,17 @@ def features_of(n_trials, rng, n_features=8):
     return {name: shared @ rng.normal(size=3) / 2 + rng.normal(size=n_trials) for name in names}
 
 
-def world(rng, *, planted=None, n_experiments=1, n_trials=24, n_people=25, pooled=False, draws=SENSITIVITY, amount=1.0):
+def world(
+    rng,
+    *,
+    planted=None,
+    n_experiments=1,
+    n_trials=24,
+    n_people=25,
+    pooled=False,
+    draws=SENSITIVITY,
+    amount=1.0,
+):
     """People who follow their own multiple of the evidence and, ``planted``, something else by an ``amount``.
 
     The loser lacks what is planted; the other theory follows ``other_0`` alone.
@@ -55,11 +70,15 @@ def world(rng, *, planted=None, n_experiments=1, n_trials=24, n_people=25, poole
         sensitivity = rng.choice(draws, size=n_people)
         defectors = rng.random(n_people) < (0.4 if planted == "mixture" else 0.0)
         taste = amount * rng.normal(size=n_people) if planted == "spread" else np.zeros(n_people)
-        lasting = amount * rng.normal(size=(n_people, n_trials)) if planted == "consistency" else None
+        lasting = (
+            amount * rng.normal(size=(n_people, n_trials)) if planted == "consistency" else None
+        )
         response = np.zeros(index.shape, dtype=np.int64)
         for step in range(index.shape[1]):
             row = index[:, step]
-            odds = np.where(defectors, 3 * own["other_0"][row], sensitivity * own["evidence"][row] + taste)
+            odds = np.where(
+                defectors, 3 * own["other_0"][row], sensitivity * own["evidence"][row] + taste
+            )
             if planted == "slope":
                 odds = odds + amount * own["size"][row] / own["size"].std()
             if planted == "side":
@@ -72,7 +91,9 @@ def world(rng, *, planted=None, n_experiments=1, n_trials=24, n_people=25, poole
                 odds = odds + lasting[np.arange(n_people), row]
             response[:, step] = rng.random(n_people) < expit(odds)
         rows = (np.repeat(np.arange(n_people), index.shape[1]), index.ravel(), response.ravel())
-        items.append(trials_of(*rows, n_trials, name=f"e{number}", pooled=pooled, n_people=n_people))
+        items.append(
+            trials_of(*rows, n_trials, name=f"e{number}", pooled=pooled, n_people=n_people)
+        )
     return items, features
 
 
@@ -82,7 +103,9 @@ def trials_of(participant, trial, response, n_trials, *, name="e", pooled=False,
         cells = np.stack([trial, response], axis=1)
         (rows, count) = np.unique(cells, axis=0, return_counts=True)
         nobody = np.zeros(len(rows), dtype=np.int64)
-        return Trials(name, stimuli, nobody, rows[:, 0], rows[:, 1], count, pooled=True, n_people=n_people)
+        return Trials(
+            name, stimuli, nobody, rows[:, 0], rows[:, 1], count, pooled=True, n_people=n_people
+        )
     return Trials(name, stimuli, participant, trial, response, np.ones(len(trial), dtype=np.int64))
 
 
@@ -92,20 +115,34 @@ def both(p):
 
 def predictions(name, items, features, log_odds):
     """A theory whose draws multiply ``log_odds`` of the features, with the population that the answers teach."""
-    evidence = [Evidence(item, both(expit(log_odds(own)))) for item, own in zip(items, features, strict=True)]
-    return Predictions(digest_of(name), name, learn_population(evidence), evidence, (digest_of(f"score of {name}"),))
+    evidence = [
+        Evidence(item, both(expit(log_odds(own))))
+        for item, own in zip(items, features, strict=True)
+    ]
+    return Predictions(
+        digest_of(name),
+        name,
+        learn_population(evidence),
+        evidence,
+        (digest_of(f"score of {name}"),),
+    )
 
 
 def rivals(items, features):
     return (
         predictions("Loser", items, features, lambda own: SENSITIVITY[:, None] * own["evidence"]),
-        predictions("Other", items, features, lambda own: 3 * SENSITIVITY[:, None] * own["other_0"]),
+        predictions(
+            "Other", items, features, lambda own: 3 * SENSITIVITY[:, None] * own["other_0"]
+        ),
     )
 
 
 def diagnosed(rng, *, standard_error=0.01, **settings):
     items, features = world(rng, **settings)
-    residuals = [Residuals(own, (digest_of(item.experiment),)) for item, own in zip(items, features, strict=True)]
+    residuals = [
+        Residuals(own, (digest_of(item.experiment),))
+        for item, own in zip(items, features, strict=True)
+    ]
     loser, other = rivals(items, features)
     return diagnose(3, loser, other, Estimate(0.05, standard_error), residuals, GRAMMAR, rng)
 
@@ -133,7 +170,9 @@ class TestSlope:
         held = np.stack([np.ones(20), y], axis=1)
         found = self.slope(observed, np.full(20, 0.5), np.full(20, 40.0), x, controls=held)
         table = np.concatenate([held, x[:, None]], axis=1)
-        assert found.effect == pytest.approx(np.linalg.lstsq(table, observed - 0.5, rcond=None)[0][-1])
+        assert found.effect == pytest.approx(
+            np.linalg.lstsq(table, observed - 0.5, rcond=None)[0][-1]
+        )
 
     def test_robust_error_is_that_of_leaving_each_trial_out(self):
         # With equal weights, HC3 is the jackknife but for its centring (Long & Ervin, 2000).
@@ -142,7 +181,9 @@ class TestSlope:
         observed = 0.5 + 0.05 * np.abs(x) * rng.normal(size=30)  # noise that grows with the feature
         found = self.slope(observed, np.full(30, 0.5), np.full(30, 400.0), x)
         left_out = [np.polyfit(np.delete(x, i), np.delete(observed, i), 1)[0] for i in range(30)]
-        assert found.error == pytest.approx(math.sqrt(sum((value - found.effect) ** 2 for value in left_out)))
+        assert found.error == pytest.approx(
+            math.sqrt(sum((value - found.effect) ** 2 for value in left_out))
+        )
 
     def test_error_is_never_below_what_the_answers_noise_alone_implies(self):
         x = np.tile([-1.0, 0.0, 1.0], 4)
@@ -154,7 +195,9 @@ class TestSlope:
         x = np.tile([-1.0, 1.0], 10)
         own = np.repeat([0.0, 1.0], [3, 9])  # each person always goes with x or always against it
         chosen = np.where(x[None] > 0, own[:, None], 1 - own[:, None])
-        found = self.slope(chosen.mean(axis=0), np.full(20, 0.5), np.full(20, 12), x, [(0, chosen - 0.5)])
+        found = self.slope(
+            chosen.mean(axis=0), np.full(20, 0.5), np.full(20, 12), x, [(0, chosen - 0.5)]
+        )
         per_person = own - 0.5
         assert found.effect == pytest.approx(per_person.mean())
         assert found.error == pytest.approx(per_person.std(ddof=1) / math.sqrt(12))
@@ -163,10 +206,14 @@ class TestSlope:
         rng = np.random.default_rng(2)
         x = rng.normal(size=40)
         replicas = np.outer(rng.choice([-1.0, 1.0], 60), x)  # whose slopes are -1 and 1
-        found = self.slope(0.5 + 0.1 * x, np.full(40, 0.5), np.full(40, 1000.0), x, replicas=replicas)
+        found = self.slope(
+            0.5 + 0.1 * x, np.full(40, 0.5), np.full(40, 1000.0), x, replicas=replicas
+        )
         assert found.error == pytest.approx(1.0)
 
-    @pytest.mark.parametrize("column", [np.ones(8), np.eye(8)[0]], ids=["constant", "varies in one trial"])
+    @pytest.mark.parametrize(
+        "column", [np.ones(8), np.eye(8)[0]], ids=["constant", "varies in one trial"]
+    )
     def test_a_column_that_says_nothing_gets_no_slope(self, column):
         rng = np.random.default_rng(2)
         assert self.slope(rng.random(8), np.full(8, 0.5), np.full(8, 10.0), column) is None
@@ -174,7 +221,9 @@ class TestSlope:
     def test_turning_a_feature_around_turns_its_effect_around(self):
         rng = np.random.default_rng(3)
         x, observed = rng.normal(size=20), rng.random(20)
-        there, back = (self.slope(observed, np.full(20, 0.5), np.full(20, 30.0), way) for way in (x, -x))
+        there, back = (
+            self.slope(observed, np.full(20, 0.5), np.full(20, 30.0), way) for way in (x, -x)
+        )
         assert there.effect == pytest.approx(-back.effect)
         assert there.p == pytest.approx(back.p)
 
@@ -247,7 +296,9 @@ class TestGain:
         assert gain.parameter == pytest.approx(np.log(share / (1 - share)), abs=0.03)
         own = response.reshape(20, 20).mean(axis=1)
         slope = np.log(share / (1 - share))
-        assert gain.per_choice.standard_error == pytest.approx(slope * own.std(ddof=1) / math.sqrt(20), rel=0.05)
+        assert gain.per_choice.standard_error == pytest.approx(
+            slope * own.std(ddof=1) / math.sqrt(20), rel=0.05
+        )
 
     def test_repetition_gains_the_information_of_a_markov_chain(self):
         response = np.zeros((10, 41), dtype=int)
@@ -259,12 +310,16 @@ class TestGain:
         corrector = Corrector([Panel(Evidence(items, np.full((1, 1, 2), 0.5)), np.zeros(1))])
         stay = (response[:, 1:] == response[:, :-1]).mean()
         exact = (stay * np.log(stay) + (1 - stay) * np.log(1 - stay) - np.log(0.5)) * 40 / 41
-        assert corrector.fixed(corrections.repeat_last).per_choice.value == pytest.approx(exact, rel=1e-3)
+        assert corrector.fixed(corrections.repeat_last).per_choice.value == pytest.approx(
+            exact, rel=1e-3
+        )
 
     def test_a_tilt_that_does_nothing_gains_nothing(self):
         items, features = world(np.random.default_rng(10))
         loser = rivals(items, features)[0]
-        gain = Corrector([Panel(loser.evidence[0], loser.log_weights)]).fixed(corrections.offset([np.zeros(24)]))
+        gain = Corrector([Panel(loser.evidence[0], loser.log_weights)]).fixed(
+            corrections.offset([np.zeros(24)])
+        )
         assert gain.total == pytest.approx(0, abs=1e-9)
 
     def test_sharing_with_another_theory_is_the_likelihood_of_the_mixture(self):
@@ -272,12 +327,16 @@ class TestGain:
         response = np.repeat([1, 0], [10 * 4, 10 * 4])
         items = trials_of(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), response, 4)
         one, two = (
-            Predictions(digest_of(name), name, np.zeros(1), [Evidence(items, both(np.full((1, 4), p)))])
+            Predictions(
+                digest_of(name), name, np.zeros(1), [Evidence(items, both(np.full((1, 4), p)))]
+            )
             for name, p in (("one", 0.9), ("two", 0.1))
         )
         gain, log_e = sharing(one, two)
         likely, unlikely = 0.9**4, 0.1**4
-        exact = 10 * np.log((likely + unlikely) / 2 / likely) + 10 * np.log((likely + unlikely) / 2 / unlikely)
+        exact = 10 * np.log((likely + unlikely) / 2 / likely) + 10 * np.log(
+            (likely + unlikely) / 2 / unlikely
+        )
         assert gain.parameter == pytest.approx(0.5, abs=0.05)
         assert gain.total == pytest.approx(exact, rel=0.01)
         assert gain.total - np.log(9) <= log_e <= gain.total
@@ -295,9 +354,13 @@ class TestDiagnosis:
         assert "if Loser were right" in first.trigger
         assert found.location.startswith("size")
         assert first.remedies == ("value:root", "value:log")
-        assert found.proposal.startswith("try value:root, value:log: a theory that had this pattern")
+        assert found.proposal.startswith(
+            "try value:root, value:log: a theory that had this pattern"
+        )
         assert found.remedies[:2] == ("value:root", "value:log")
-        assert found.test.startswith("trials that vary size and hold the others; if the hypothesis holds")
+        assert found.test.startswith(
+            "trials that vary size and hold the others; if the hypothesis holds"
+        )
         assert first.gain > 2 * first.gain_error > 0
         assert found.confidence == first.confidence
         assert found.n_checks > 20
@@ -316,7 +379,8 @@ class TestDiagnosis:
         claim = diagnose(1, loser, other, Estimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[0]
         gained = np.mean(
             [
-                log_predictive(b, repaired.log_weights).mean - log_predictive(a, loser.log_weights).mean
+                log_predictive(b, repaired.log_weights).mean
+                - log_predictive(a, loser.log_weights).mean
                 for a, b in zip(loser.evidence, repaired.evidence, strict=True)
             ]
         )
@@ -361,7 +425,9 @@ class TestDiagnosis:
         p = loser.evidence[1].probabilities.copy()
         share = items[1].proportions[7, 1]
         p[:, 7] = [0.0, 1.0] if share < 0.5 else [1.0, 0.0]
-        wrong = replace(loser, evidence=[loser.evidence[0], replace(loser.evidence[1], probabilities=p)])
+        wrong = replace(
+            loser, evidence=[loser.evidence[0], replace(loser.evidence[1], probabilities=p)]
+        )
         residuals = [Residuals(own, (digest_of("r"),)) for own in features]
         last = diagnose(1, wrong, loser, Estimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[-1]
         assert last.text.startswith(f"the leader gains most on trial 8 of e1: people {share:.2f}")
@@ -378,13 +444,21 @@ class TestDiagnosis:
         found = diagnosed(np.random.default_rng(17), planted="slope", n_trials=60, pooled=True)
         assert found.claims[0].feature == "size"
         assert "people and the order of their answers are not known" in found.dependencies
-        assert not {claim.rule for claim in found.claims} & {"spread", "mixture", "lapse", "repetition", "drift"}
+        assert not {claim.rule for claim in found.claims} & {
+            "spread",
+            "mixture",
+            "lapse",
+            "repetition",
+            "drift",
+        }
 
     def test_a_theory_that_learns_is_diagnosed_by_trials_alone(self):
         rng = np.random.default_rng(18)
         items, features = world(rng, planted="slope", n_experiments=2)
         loser, other = rivals(items, features)
-        followed = replace(loser, evidence=[replace(item, followed=item.log_likelihood) for item in loser.evidence])
+        followed = replace(
+            loser, evidence=[replace(item, followed=item.log_likelihood) for item in loser.evidence]
+        )
         found = examine(followed, [other], [Residuals(own, ()) for own in features], rng)
         assert found.found[0].check.feature == "size"
         assert {check.rule for check in found.checks} <= {
@@ -404,13 +478,19 @@ class TestDiagnosis:
         items, features = world(rng, planted="mixture", n_experiments=2)
         loser, other = rivals(items, features)
         names = [replace(loser, name="{size} {0}"), replace(other, name="{x!r} {{name}}")]
-        found = diagnose(1, *names, Estimate(0, 1), [Residuals(own, ()) for own in features], GRAMMAR, rng)
+        found = diagnose(
+            1, *names, Estimate(0, 1), [Residuals(own, ()) for own in features], GRAMMAR, rng
+        )
         assert found.claims[0].text.startswith("{x!r} {{name}} predicts ")
         assert found.claims[0].text.endswith("better than {size} {0}, by more than 2 nats each")
 
     def test_one_person_and_one_trial_leave_nothing_to_check_but_do_not_fail(self):
         rng = np.random.default_rng(21)
-        for settings in ({"n_people": 1}, {"n_trials": 2, "n_people": 3}, {"n_trials": 1, "n_people": 1}):
+        for settings in (
+            {"n_people": 1},
+            {"n_trials": 2, "n_people": 3},
+            {"n_trials": 1, "n_people": 1},
+        ):
             found = diagnosed(rng, **settings)
             assert found.claims[-1].text.startswith("the leader gains most on trial")
 
@@ -422,7 +502,9 @@ class TestDiagnosis:
         for step in range(40):
             odds = own[:, None] * values[index[:, step]]
             odds = odds + (np.eye(3)[response[:, step - 1]] if step else 0.0)
-            response[:, step] = (np.cumsum(softmax(odds, axis=1), axis=1) < rng.random((20, 1))).sum(axis=1)
+            response[:, step] = (
+                np.cumsum(softmax(odds, axis=1), axis=1) < rng.random((20, 1))
+            ).sum(axis=1)
         trials = Trials(
             "e", Stimuli({"values": values}), np.repeat(np.arange(20), 40), index.ravel(), response.ravel(),
             np.ones(800, dtype=np.int64), n_options=3,
@@ -447,7 +529,11 @@ class TestDiagnosis:
         assert 0 <= confidence(0.0, -1e9) <= confidence(0.0, 0.0) <= 1
 
     def test_every_rule_is_described(self):
-        found = [claim for seed in range(3) for claim in found_in(np.random.default_rng(seed), planted="slope")]
+        found = [
+            claim
+            for seed in range(3)
+            for claim in found_in(np.random.default_rng(seed), planted="slope")
+        ]
         assert {item.check.rule for item in found} <= set(RULES)
 
 
@@ -474,4 +560,6 @@ def test_where_nothing_is_wrong_few_diagnoses_claim_anything():
 def test_a_planted_misprediction_is_found_first_in_most_diagnoses():
     rng = np.random.default_rng(26)
     found = [found_in(rng, planted="slope", amount=0.8) for _ in range(100)]
-    assert sum(bool(item) and item[0].check.feature == "size" for item in found) >= binom.ppf(0.001, 100, 0.8)
+    assert sum(bool(item) and item[0].check.feature == "size" for item in found) >= binom.ppf(
+        0.001, 100, 0.8
+    )

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from experiments.domains.multiattribute import MultiattributeDomain
-from theories.distance import (
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.theories.distance import (
     DUPLICATE,
     behavioural_distance,
     distances,
@@ -16,8 +16,8 @@ from theories.distance import (
     simplex_least_squares,
     theory_map,
 )
-from theories.families import FAMILIES
-from theories.theory import TheoryProgram, read_program
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()
 SPACE = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
@@ -26,7 +26,9 @@ STIMULI = DOMAIN.candidates(SPACE, np.random.default_rng(0), 400)
 
 def theory_of(body: str, parameters: str = ""):
     source = f'"""Name: a claim."""\nPARAMETERS = {{{parameters}}}\n\ndef choose(parameters, trials, xp):\n'
-    return read_program(TheoryProgram(source + "".join(f"    {line}\n" for line in body.splitlines()), "test"))
+    return read_program(
+        TheoryProgram(source + "".join(f"    {line}\n" for line in body.splitlines()), "test")
+    )
 
 
 def uniform(name, low, high, kind="uniform"):
@@ -39,7 +41,8 @@ FLAT = "p = 0.0 * trials['rating_max']\n"
 
 def weighted(scale, low=0.05, high=5.0):
     return theory_of(
-        SUM + f'return 1 / (1 + xp.exp(-{scale} * parameters["slope"] * e))', uniform("slope", low, high, "log_uniform")
+        SUM + f'return 1 / (1 + xp.exp(-{scale} * parameters["slope"] * e))',
+        uniform("slope", low, high, "log_uniform"),
     )
 
 
@@ -57,9 +60,13 @@ class TestClosedForms:
         assert (found.first_by_second, found.second_by_first) == pytest.approx((0.25, 0.25))
 
     def test_of_a_theory_with_itself_is_nothing(self, sandbox):
-        found = behavioural_distance(weighted(1.0), weighted(1.0), STIMULI, DOMAIN, sandbox, n_draws=64)
+        found = behavioural_distance(
+            weighted(1.0), weighted(1.0), STIMULI, DOMAIN, sandbox, n_draws=64
+        )
         assert found.declared == pytest.approx(0, abs=1e-7)
-        assert found.adapted == pytest.approx(0, abs=2e-4)  # the square root of the solver's tolerance
+        assert found.adapted == pytest.approx(
+            0, abs=2e-4
+        )  # the square root of the solver's tolerance
 
     def test_runs_to_the_end_of_the_declared_range_and_no_further(self, sandbox):
         # One says 0.9 everywhere, the other can say anything up to 0.7; the first can say nothing else.
@@ -74,7 +81,9 @@ class TestClosedForms:
     def test_of_persons_sees_that_people_differ_where_proportions_agree(self, sandbox):
         # Everybody at even odds, or half of the people always on either side: P(second, second) is 1/4 or 1/2.
         even = theory_of(FLAT + "return (p + 0.5)[None]")
-        types = theory_of(FLAT + "return p + 1.0 * (parameters['side'] > 0)", uniform("side", -1.0, 1.0))
+        types = theory_of(
+            FLAT + "return p + 1.0 * (parameters['side'] > 0)", uniform("side", -1.0, 1.0)
+        )
         means = behavioural_distance(even, types, STIMULI, DOMAIN, sandbox)
         persons = behavioural_distance(even, types, STIMULI, DOMAIN, sandbox, level="person")
         assert means.declared == pytest.approx(0, abs=1e-7)
@@ -83,14 +92,18 @@ class TestClosedForms:
 
     def test_of_persons_tells_a_theory_from_its_opposite(self, sandbox):
         first, second = (theory_of(FLAT + f"return (p + {share})[None]") for share in (0.2, 0.8))
-        persons = behavioural_distance(first, second, STIMULI, DOMAIN, sandbox, level="person", n_draws=4)
+        persons = behavioural_distance(
+            first, second, STIMULI, DOMAIN, sandbox, level="person", n_draws=4
+        )
         # Cells of two answers: (.64, .16, .16, .04) against its mirror image.
         assert persons.declared == pytest.approx(np.sqrt(2 * 0.6**2 / 4))
 
 
 class TestAdaptation:
     def test_makes_a_rescaled_sensitivity_a_duplicate(self, sandbox):
-        found = find_duplicate(weighted(3.0), [seed("tallying"), weighted(1.0)], STIMULI, DOMAIN, sandbox)
+        found = find_duplicate(
+            weighted(3.0), [seed("tallying"), weighted(1.0)], STIMULI, DOMAIN, sandbox
+        )
         assert found is not None
         assert found.theory == weighted(1.0)
         assert found.distance.declared > DUPLICATE
@@ -111,14 +124,23 @@ class TestAdaptation:
 
     def test_reaches_a_narrow_population_in_a_wide_one(self, sandbox):
         slopes = "return 1 / (1 + xp.exp(-parameters['slope'] * e - parameters['lean']))"
-        wide = theory_of(SUM + slopes, uniform("slope", 0.05, 5.0, "log_uniform") + ", " + uniform("lean", -3.0, 3.0))
-        narrow = theory_of(SUM + slopes, uniform("slope", 0.5, 0.52, "log_uniform") + ", " + uniform("lean", 1.1, 1.12))
+        wide = theory_of(
+            SUM + slopes,
+            uniform("slope", 0.05, 5.0, "log_uniform") + ", " + uniform("lean", -3.0, 3.0),
+        )
+        narrow = theory_of(
+            SUM + slopes,
+            uniform("slope", 0.5, 0.52, "log_uniform") + ", " + uniform("lean", 1.1, 1.12),
+        )
         found = behavioural_distance(narrow, wide, STIMULI, DOMAIN, sandbox)
         assert found.declared > 0.1
         assert found.first_by_second < DUPLICATE / 10
 
     def test_never_makes_a_distance_larger(self, sandbox):
-        theories = [seed(name) for name in ("take_the_best", "tallying", "weighted_additive", "equal_weights")]
+        theories = [
+            seed(name)
+            for name in ("take_the_best", "tallying", "weighted_additive", "equal_weights")
+        ]
         found = distances(theories, STIMULI, DOMAIN, sandbox, n_draws=64)
         assert (found.imitation <= found.declared + 2e-4).all()
         assert np.array_equal(found.declared, found.declared.T)
@@ -137,15 +159,20 @@ class TestSimplexLeastSquares:
     def test_projects_on_a_segment(self):
         points = np.array([[0.0, 0.0], [2.0, 0.0]])
         target = np.array([0.5, 3.0])
-        np.testing.assert_allclose(simplex_least_squares(points @ points.T, points @ target), [0.75, 0.25], atol=1e-6)
+        np.testing.assert_allclose(
+            simplex_least_squares(points @ points.T, points @ target), [0.75, 0.25], atol=1e-6
+        )
 
     def test_goes_to_the_nearest_corner_from_outside(self):
         points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         target = np.array([-1.0, -2.0])
-        np.testing.assert_allclose(simplex_least_squares(points @ points.T, points @ target), [1, 0, 0], atol=1e-6)
+        np.testing.assert_allclose(
+            simplex_least_squares(points @ points.T, points @ target), [1, 0, 0], atol=1e-6
+        )
 
     @given(
-        hnp.arrays(np.float64, (6, 4), elements=st.floats(-1, 1)), hnp.arrays(np.float64, 4, elements=st.floats(-1, 1))
+        hnp.arrays(np.float64, (6, 4), elements=st.floats(-1, 1)),
+        hnp.arrays(np.float64, 4, elements=st.floats(-1, 1)),
     )
     def test_is_as_good_as_a_general_optimiser(self, points, target):
         gram, cross = points @ points.T, points @ target
@@ -185,5 +212,7 @@ class TestMap:
         points, order = rng.normal(size=(6, 3)), rng.permutation(6)
         gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
         np.testing.assert_allclose(
-            theory_map(gaps[np.ix_(order, order)]).positions, theory_map(gaps).positions[order], atol=1e-9
+            theory_map(gaps[np.ix_(order, order)]).positions,
+            theory_map(gaps).positions[order],
+            atol=1e-9,
         )

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from experiments.domains.risky import RiskyDomain, pairs
-from experiments.task import Trials
-from tests.theories.test_induction import DOMAIN, answer, by
-from theories.check import load_theory
-from theories.induction import expression
-from theories.induction.combination import atoms_of, more_gates, with_combinations
-from theories.induction.induce import induce
-from theories.induction.library import (
+from lakatos.experiments.domains.risky import RiskyDomain, pairs
+from lakatos.experiments.task import Trials
+from lakatos.theories.check import load_theory
+from lakatos.theories.induction import expression
+from lakatos.theories.induction.combination import atoms_of, more_gates, with_combinations
+from lakatos.theories.induction.induce import induce
+from lakatos.theories.induction.library import (
     FIRST_WHERE,
     HIGHEST_WHERE,
     LONGEST_RUN,
@@ -20,9 +19,18 @@ from theories.induction.library import (
     values,
     vocabulary,
 )
-from theories.induction.terms import gates, kept_leads, leads, read_answers, remembered_leads, signs, without_twins
-from theories.sequence import follow
-from theories.theory import TheoryProgram
+from lakatos.theories.induction.terms import (
+    gates,
+    kept_leads,
+    leads,
+    read_answers,
+    remembered_leads,
+    signs,
+    without_twins,
+)
+from lakatos.theories.sequence import follow
+from lakatos.theories.theory import TheoryProgram
+from tests.theories.test_induction import DOMAIN, answer, by
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +51,9 @@ def walked(says, start, renew, seed, n_people=20):
             truth[person, step] = says(ratings, memory)
             response[person, step] = rng.random() < truth[person, step]
             memory = renew(ratings, memory, response[person, step])
-    return Trials("walked", data.stimuli, data.participant, data.trial, response.ravel(), data.count), truth
+    return Trials(
+        "walked", data.stimuli, data.participant, data.trial, response.ravel(), data.count
+    ), truth
 
 
 class TestPrices:
@@ -60,7 +70,9 @@ class TestPrices:
         pool = expression.paired(atoms.scores, atoms.values, pairs)
         for place in range(len(pool)):
             parts = atoms.prices[pairs[pool.origin[place]]]
-            assert pool.write(place).price == pytest.approx(parts.sum() + np.log(len(expression.COMBINED)) + np.log(2))
+            assert pool.write(place).price == pytest.approx(
+                parts.sum() + np.log(len(expression.COMBINED)) + np.log(2)
+            )
 
 
 class TestText:
@@ -72,14 +84,20 @@ class TestText:
             stimuli = domain.candidates({}, np.random.default_rng(1), 60)
             rows = np.arange(600)
             response = (stimuli["outcomes"].max(axis=-1).argmax(axis=-1))[rows % 60]
-            data = Trials("risky", stimuli, rows // 60, rows % 60, response, np.ones(600, dtype=np.int64))
+            data = Trials(
+                "risky", stimuli, rows // 60, rows % 60, response, np.ones(600, dtype=np.int64)
+            )
         answers = read_answers(domain, [data])
         longer = with_combinations(answers, gates(answers).take([0, 1]))
         new = longer.vocabulary.scores[len(answers.vocabulary.scores) :]
         assert len(new) > 20
         evaluated = values(longer.vocabulary, [score.code for score in new], data.stimuli)
-        np.testing.assert_allclose(evaluated, longer.scores[len(answers.scores) :], rtol=1e-5, atol=1e-5)
-        assert len({score.code for score in longer.vocabulary.scores}) == len(longer.vocabulary.scores)
+        np.testing.assert_allclose(
+            evaluated, longer.scores[len(answers.scores) :], rtol=1e-5, atol=1e-5
+        )
+        assert len({score.code for score in longer.vocabulary.scores}) == len(
+            longer.vocabulary.scores
+        )
 
     def test_every_new_gate_opens_where_its_text_says(self, answers):
         signed = signs(leads(answers))
@@ -110,7 +128,9 @@ class TestInduce:
         (found, *_) = induce(DOMAIN, data, np.random.default_rng(0))
         theory = load_theory(TheoryProgram(found.source, "induction"), DOMAIN, sandbox)
         new = answer(rule, seed=9, n_people=2)
-        (p,) = sandbox.probabilities(found.source, theory.population(32, lapse=False), [new.stimuli.arrays])
+        (p,) = sandbox.probabilities(
+            found.source, theory.population(32, lapse=False), [new.stimuli.arrays]
+        )
         truth = [rule(a, b, 0) for a, b in new.stimuli["ratings"]]
         assert np.mean((p.mean(axis=0)[:, 1] - truth) ** 2) < 0.02
 
@@ -126,7 +146,10 @@ class TestLastTrial:
         data = answer(by(np.sum), n_trials=12, n_people=3)
         answers = read_answers(DOMAIN, [data])
         terms = remembered_leads(answers)
-        place = [term.words.endswith("number of ratings above those of the product left last") for term in terms.items]
+        place = [
+            term.words.endswith("number of ratings above those of the product left last")
+            for term in terms.items
+        ]
         (row,) = np.flatnonzero(place)
         ratings, order = data.stimuli["ratings"], data.sequences
         for person in range(3):
@@ -186,15 +209,24 @@ class TestLookUps:
         np.testing.assert_array_equal(found, [[3, 3], [-1, -1]])
 
     @pytest.mark.parametrize(("level", "first", "second"), [(2, 1, 0), (1, 1, 1), (5, 0, 0)])
-    def test_a_running_total_decides_when_it_first_is_large_enough(self, space, level, first, second):
+    def test_a_running_total_decides_when_it_first_is_large_enough(
+        self, space, level, first, second
+    ):
         found = eval(f"reached(x - x[:, ::-1], {level}, xp)", space)
         np.testing.assert_array_equal(found, [[first, -first], [second, -second]])
 
-    def test_the_number_of_cues_on_which_a_rating_is_found_once_is_what_one_would_count(self, answers):
+    def test_the_number_of_cues_on_which_a_rating_is_found_once_is_what_one_would_count(
+        self, answers
+    ):
         scores = list(expression.looked_up("multiattribute", (3,), (0.0, 1.0, 2.0)))
-        (code,) = [s.code for s in scores if s.words == "number of cues on which its rating comes but once"]
+        (code,) = [
+            s.code for s in scores if s.words == "number of cues on which its rating comes but once"
+        ]
         (found,) = values(answers.vocabulary, [code], answers.stimuli[0])
-        counts = [[sum((row == x).sum() == 1 for x in row) for row in pair] for pair in answers.stimuli[0]["ratings"]]
+        counts = [
+            [sum((row == x).sum() == 1 for x in row) for row in pair]
+            for pair in answers.stimuli[0]["ratings"]
+        ]
         np.testing.assert_array_equal(found, counts)
 
     def test_numbers_of_different_cues_are_held_against_each_other(self):
@@ -204,33 +236,53 @@ class TestLookUps:
         answers = read_answers(DOMAIN, [answer(rule, n_trials=60)])
         longer = with_combinations(answers, gates(answers).take([]))
         found = {score.words: row for row, score in enumerate(longer.vocabulary.scores)}
-        row = found["number (of A the rating on the most valid cue, of B the rating on the third most valid cue)"]
+        row = found[
+            "number (of A the rating on the most valid cue, of B the rating on the third most valid cue)"
+        ]
         ratings = answers.stimuli[0]["ratings"]
-        np.testing.assert_array_equal(longer.scores[row], np.stack([ratings[:, 0, 0], ratings[:, 1, 2]], axis=-1))
+        np.testing.assert_array_equal(
+            longer.scores[row], np.stack([ratings[:, 0, 0], ratings[:, 1, 2]], axis=-1)
+        )
 
     def test_a_gamble_is_measured_by_what_the_other_offers(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
         words = vocabulary("risky", [stimuli])
         codes = {score.words: score.code for score in words.scores}
-        levels = ["the other's greatest amount", "the other's least amount", "the other's expected value"]
-        found = values(words, [codes[f"probability of at least {level}"] for level in levels], stimuli)
+        levels = [
+            "the other's greatest amount",
+            "the other's least amount",
+            "the other's expected value",
+        ]
+        found = values(
+            words, [codes[f"probability of at least {level}"] for level in levels], stimuli
+        )
         np.testing.assert_allclose(found, [[[0.5, 0]], [[0.8, 1]], [[0.5, 0.1]]])
 
     def test_amounts_that_both_gambles_have_are_left_out(self):
-        stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)]), ([(5, 1)], [(5, 1)])])
+        stimuli = pairs(
+            [([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)]), ([(5, 1)], [(5, 1)])]
+        )
         words = vocabulary("risky", [stimuli])
         scores = {score.words: score.code for score in expression.picked("risky", ())}
         own = [
-            scores[f"{end} amount that the other does not have, 0 if there is none"] for end in ("highest", "lowest")
+            scores[f"{end} amount that the other does not have, 0 if there is none"]
+            for end in ("highest", "lowest")
         ]
-        found = values(words, [*own, scores["probability of amounts that the other has too"]], stimuli)
-        np.testing.assert_allclose(found, [[[40, 30], [0, 0]], [[0, 30], [0, 0]], [[0.3, 0.9], [1, 1]]])
+        found = values(
+            words, [*own, scores["probability of amounts that the other has too"]], stimuli
+        )
+        np.testing.assert_allclose(
+            found, [[[40, 30], [0, 0]], [[0, 30], [0, 0]], [[0.3, 0.9], [1, 1]]]
+        )
 
     def test_amounts_are_compared_with_their_percentages(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
         words = vocabulary("risky", [stimuli])
         scores = {score.words: score.code for score in expression.picked("risky", ())}
-        codes = [scores[f"{which} distance between amount and its percentage"] for which in ("largest", "smallest")]
+        codes = [
+            scores[f"{which} distance between amount and its percentage"]
+            for which in ("largest", "smallest")
+        ]
         np.testing.assert_allclose(values(words, codes, stimuli), [[[20, 80]], [[10, 20]]])
 
 
@@ -241,9 +293,14 @@ class TestSidesAndKinds:
         data = answer(by(np.sum), n_trials=12, n_people=3)
         answers = read_answers(DOMAIN, [data])
         words = [score.words for score in answers.vocabulary.scores]
-        of = leads(answers).take([words.index("rating on the most valid cue"), words.index("lowest rating")])
+        of = leads(answers).take(
+            [words.index("rating on the most valid cue"), words.index("lowest rating")]
+        )
         terms = kept_leads(answers, of)
-        found = {term.words: row.reshape(3, -1) for term, row in zip(terms.items, terms.values, strict=True)}
+        found = {
+            term.words: row.reshape(3, -1)
+            for term, row in zip(terms.items, terms.values, strict=True)
+        }
         return data.stimuli["ratings"], data.sequences, found
 
     def test_a_side_is_marked_as_long_as_it_keeps_what_was_taken_there(self, told):
@@ -253,9 +310,13 @@ class TestSidesAndKinds:
         ]
         for person in range(3):
             marks = np.zeros(2)
-            for step, (trial, choice) in enumerate(zip(order.trial[person], order.response[person], strict=True)):
+            for step, (trial, choice) in enumerate(
+                zip(order.trial[person], order.response[person], strict=True)
+            ):
                 assert marked[person, step] == marks[1] - marks[0]
-                marks = np.maximum(marks, np.arange(2) == choice) * (ratings[trial].min(axis=-1) == 0)
+                marks = np.maximum(marks, np.arange(2) == choice) * (
+                    ratings[trial].min(axis=-1) == 0
+                )
 
     def test_kinds_are_counted_as_often_as_they_were_taken(self, told):
         ratings, order, found = told
@@ -265,7 +326,9 @@ class TestSidesAndKinds:
             shown = ratings[order.trial[person], :, 0]
             taken = shown[np.arange(len(shown)), order.response[person]]
             for step, (a, b) in enumerate(shown):
-                assert counted[person, step] == (taken[:step] == b).sum() - (taken[:step] == a).sum()
+                assert (
+                    counted[person, step] == (taken[:step] == b).sum() - (taken[:step] == a).sum()
+                )
 
     def test_what_was_last_taken_on_a_side_is_found_to_matter(self, sandbox):
         def says(ratings, newest):
@@ -289,14 +352,19 @@ class TestMarks:
         data = answer(by(np.sum), n_trials=12, n_people=3)
         answers = read_answers(DOMAIN, [data])
         terms = remembered_leads(answers)
-        rows = {term.words: row.reshape(3, -1) for term, row in zip(terms.items, terms.values, strict=True)}
+        rows = {
+            term.words: row.reshape(3, -1)
+            for term, row in zip(terms.items, terms.values, strict=True)
+        }
         start = "take the product with the greater number of cues ahead among those that were "
         unbarred = rows[start + "not overruled since all were last let in again"]
         trusted = rows[start + "followed when they last spoke"]
         ratings, order = data.stimuli["ratings"], data.sequences
         for person in range(3):
             barred, verdict = np.zeros(3, dtype=bool), np.zeros(3)
-            for step, (trial, choice) in enumerate(zip(order.trial[person], order.response[person], strict=True)):
+            for step, (trial, choice) in enumerate(
+                zip(order.trial[person], order.response[person], strict=True)
+            ):
                 sides = np.sign(ratings[trial, 1] - ratings[trial, 0])
                 if not sides[~barred].any():
                     barred[:] = False

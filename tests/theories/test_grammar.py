@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theories.errors import GrammarError
-from theories.families import FAMILIES
-from theories.grammar import Composition, Grammar, Mechanism, Slot, composition_of
-from theories.theory import TheoryProgram, read_program
+from lakatos.theories.errors import GrammarError
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, composition_of
+from lakatos.theories.theory import TheoryProgram, read_program
 
 SLOPE = {"slope": {"prior": "log_uniform", "low": 0.1, "high": 10.0}}
 SMALL = Grammar(
@@ -17,10 +17,18 @@ SMALL = Grammar(
     slots=(Slot("value"), Slot("extra", 0, 2), Slot("choice")),
     mechanisms=(
         Mechanism("value", "plain", "take a number as it is", "value = trials['x']"),
-        Mechanism("value", "root", "take well-known roots of numbers", "value = trials['x'] ** 0.5", answers=("size",)),
+        Mechanism(
+            "value",
+            "root",
+            "take well-known roots of numbers",
+            "value = trials['x'] ** 0.5",
+            answers=("size",),
+        ),
         Mechanism("extra", "first", "like the first", "value = value - 1"),
         Mechanism("extra", "second", "like the second", "value = value + 1", answers=("size",)),
-        Mechanism("choice", "soft", "choose", "p = 1 / (1 + xp.exp(-parameters['slope'] * value))", SLOPE),
+        Mechanism(
+            "choice", "soft", "choose", "p = 1 / (1 + xp.exp(-parameters['slope'] * value))", SLOPE
+        ),
     ),
     before="",
     after="return p",
@@ -36,7 +44,9 @@ def compositions(draw):
     for slot in draw(st.permutations(grammar.slots)):
         known = [item.name for item in grammar.mechanisms if item.slot == slot.name]
         most = min(slot.most, len(known))
-        names = draw(st.lists(st.sampled_from(known), min_size=slot.least, max_size=most, unique=True))
+        names = draw(
+            st.lists(st.sampled_from(known), min_size=slot.least, max_size=most, unique=True)
+        )
         if names:
             slots[slot.name] = tuple(names)
     return grammar, Composition(slots)
@@ -79,7 +89,9 @@ def test_a_composition_written_to_source_reads_back_as_the_same_theory(case):
     assert theory.claim == theory.account().claim
     assert theory.claim.startswith("People ") or " people " in theory.claim
     assert theory.claim.count(". ") <= 2
-    again = composition_of(theory.composition, {name: prior.to_literal() for name, prior in theory.priors.items()})
+    again = composition_of(
+        theory.composition, {name: prior.to_literal() for name, prior in theory.priors.items()}
+    )
     assert read_program(TheoryProgram(grammar.write(again, "A name"), "x")).priors == theory.priors
 
 
@@ -87,7 +99,9 @@ def test_a_composition_written_to_source_reads_back_as_the_same_theory(case):
 @given(compositions(), st.randoms(use_true_random=False))
 def test_one_structure_is_one_source_whatever_the_order_in_which_it_is_named(case, random):
     grammar, composition = case
-    slots = [(slot, tuple(random.sample(names, len(names)))) for slot, names in composition.slots.items()]
+    slots = [
+        (slot, tuple(random.sample(names, len(names)))) for slot, names in composition.slots.items()
+    ]
     random.shuffle(slots)
     assert grammar.write(Composition(dict(slots)), "T") == grammar.write(composition, "T")
 
@@ -121,7 +135,9 @@ def test_edits_of_a_small_composition_by_hand():
 def test_priors_of_a_composition_replace_the_mechanisms_own():
     narrow = {"prior": "log_normal", "median": 2.0, "log_sd": 0.5, "low": 0.1, "high": 10.0}
     assert SMALL.parameters(PLAIN) == SLOPE
-    assert SMALL.parameters(replace(PLAIN, priors={"slope": narrow, "other": narrow})) == {"slope": narrow}
+    assert SMALL.parameters(replace(PLAIN, priors={"slope": narrow, "other": narrow})) == {
+        "slope": narrow
+    }
 
 
 def test_mechanisms_are_found_by_the_feature_they_answer():
@@ -137,9 +153,15 @@ def test_empty_slots_do_not_count_for_identity_or_size():
 @pytest.mark.parametrize(
     ("slots", "message"),
     [
-        ({"value": ("cubic",), "choice": ("soft",)}, "no mechanism 'cubic' in slot 'value'; it has: plain, root"),
+        (
+            {"value": ("cubic",), "choice": ("soft",)},
+            "no mechanism 'cubic' in slot 'value'; it has: plain, root",
+        ),
         ({"choice": ("soft",)}, r"slot 'value' takes 1 to 1 different mechanisms, not \[\]"),
-        ({"value": ("plain", "root"), "choice": ("soft",)}, r"slot 'value' takes 1 to 1 .* not \['plain', 'root'\]"),
+        (
+            {"value": ("plain", "root"), "choice": ("soft",)},
+            r"slot 'value' takes 1 to 1 .* not \['plain', 'root'\]",
+        ),
         ({**PLAIN.slots, "extra": ("first", "first")}, "slot 'extra' takes 0 to 2 different"),
         ({**PLAIN.slots, "colour": ("red",)}, "the small grammar has no slot colour"),
     ],
@@ -186,7 +208,11 @@ def stating(breaks: tuple[str, ...], own: tuple[str, ...] = ()) -> list[dict[str
 
 
 def test_a_composition_predicts_what_its_skeleton_and_mechanisms_do_and_nothing_twice():
-    assert [tuple(item.values()) for item in stating(())] == [("increasing", "x"), ("ignores", "y"), ("deterministic",)]
+    assert [tuple(item.values()) for item in stating(())] == [
+        ("increasing", "x"),
+        ("ignores", "y"),
+        ("deterministic",),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from experiments.domains import DOMAINS
-from experiments.domains.intertemporal import IntertemporalDomain
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.domains.risky import RiskyDomain, pairs
-from experiments.task import Stimuli, Trials
-from theories.check import load_theory
-from theories.induction.additive import RIDGE, AdditiveSearch, Weighed
-from theories.induction.combination import with_combinations
-from theories.induction.induce import induce
-from theories.induction.kernel import logarithms, scores_of_leaves
-from theories.induction.library import namespace, values, vocabulary
-from theories.induction.mixture import find_mixture
-from theories.induction.past import depends_on_past, shuffled
-from theories.induction.source import Branch, shared_error
-from theories.induction.terms import (
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains.intertemporal import IntertemporalDomain
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.domains.risky import RiskyDomain, pairs
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.check import load_theory
+from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, Weighed
+from lakatos.theories.induction.combination import with_combinations
+from lakatos.theories.induction.induce import induce
+from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
+from lakatos.theories.induction.library import namespace, values, vocabulary
+from lakatos.theories.induction.mixture import find_mixture
+from lakatos.theories.induction.past import depends_on_past, shuffled
+from lakatos.theories.induction.source import Branch, shared_error
+from lakatos.theories.induction.terms import (
     Term,
     Terms,
     finer,
@@ -34,13 +34,25 @@ from theories.induction.terms import (
     roundest,
     signs,
 )
-from theories.induction.tree import Const, Follow, Split, TreeSearch, log_likelihood, predict, size_of
-from theories.sequence import follow
-from theories.theory import TheoryProgram
+from lakatos.theories.induction.tree import (
+    Const,
+    Follow,
+    Split,
+    TreeSearch,
+    log_likelihood,
+    predict,
+    size_of,
+)
+from lakatos.theories.sequence import follow
+from lakatos.theories.theory import TheoryProgram
 
 DOMAIN = MultiattributeDomain()
 SPACE = {"validities": [0.9, 0.8, 0.7], "levels": [0, 1, 2]}
-SPACES = {"multiattribute": SPACE, "risky": {"n_outcomes": 3, "losses": True}, "intertemporal": {"losses": True}}
+SPACES = {
+    "multiattribute": SPACE,
+    "risky": {"n_outcomes": 3, "losses": True},
+    "intertemporal": {"losses": True},
+}
 
 
 def some_trials(n, seed):
@@ -66,7 +78,9 @@ def answer(rule, n_trials=40, n_people=10, seed=0, noise=0.0, name="first"):
             last = 2 * response[person, step] - 1
     n_rows = order.size
     person = np.repeat(np.arange(n_people), order.shape[1])
-    return Trials(name, stimuli, person, order.ravel(), response.ravel(), np.ones(n_rows, dtype=np.int64))
+    return Trials(
+        name, stimuli, person, order.ravel(), response.ravel(), np.ones(n_rows, dtype=np.int64)
+    )
 
 
 def by(score):
@@ -102,7 +116,9 @@ class TestLibrary:
     def test_lexicographic_score_is_take_the_best(self):
         stimuli = some_trials(100, 1)
         words = vocabulary("multiattribute", [stimuli])
-        (score,) = [s.code for s in words.scores if s.words == "rating on the most valid cue that differs"]
+        (score,) = [
+            s.code for s in words.scores if s.words == "rating on the most valid cue that differs"
+        ]
         (found,) = values(words, [score], stimuli)
         expected = []
         for a, b in stimuli["ratings"]:
@@ -113,7 +129,11 @@ class TestLibrary:
     def test_cues_are_taken_in_the_order_of_their_validity(self):
         ratings = np.array([[[0.0, 3.0, 1.0], [2.0, 1.0, 0.0]]])
         stimuli = Stimuli(
-            {"ratings": ratings, "validities": np.array([[0.6, 0.9, 0.9]]), "rating_max": np.array([3.0])}
+            {
+                "ratings": ratings,
+                "validities": np.array([[0.6, 0.9, 0.9]]),
+                "rating_max": np.array([3.0]),
+            }
         )
         words = vocabulary("multiattribute", [stimuli])
         found = values(words, ["cue(x, 0)", "cue(x, 1)", "cue(x, 2)", "cue(x, 3)"], stimuli)
@@ -131,7 +151,9 @@ class TestLibrary:
 
     @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal"])
     def test_codes_and_words_name_one_score_each(self, name):
-        words = vocabulary(name, [DOMAINS[name].candidates(SPACES[name], np.random.default_rng(0), 20)])
+        words = vocabulary(
+            name, [DOMAINS[name].candidates(SPACES[name], np.random.default_rng(0), 20)]
+        )
         assert len({score.code for score in words.scores}) == len(words.scores)
         assert len({score.words for score in words.scores}) == len(words.scores)
 
@@ -141,13 +163,17 @@ class TestLibrary:
         stimuli = domain.candidates(SPACES[name], np.random.default_rng(0), 50)
         words = vocabulary(name, [stimuli])
         codes = [score.code for score in words.scores]
-        shown, swapped = (np.array(values(words, codes, item)) for item in (stimuli, domain.swap_sides(stimuli)))
+        shown, swapped = (
+            np.array(values(words, codes, item)) for item in (stimuli, domain.swap_sides(stimuli))
+        )
         np.testing.assert_allclose(shown, swapped[..., ::-1])
 
     def test_value_by_rank_is_that_of_cumulative_prospect_theory(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(3, 1)])])
         words = vocabulary("risky", [stimuli])
-        (code,) = [score.code for score in words.scores if score.words == "value by rank, curvature 0.6"]
+        (code,) = [
+            score.code for score in words.scores if score.words == "value by rank, curvature 0.6"
+        ]
 
         def weight(p):
             return p**0.6 / (p**0.6 + (1 - p) ** 0.6) ** (1 / 0.6)
@@ -165,7 +191,9 @@ def walk(term, answers, shown):
     after: dict[str, np.ndarray] = {}
     for row in range(len(answers.trial)):
         space = dict(shown[row])
-        space |= {name: eval(score.code, space) for name, score in zip(names, term.scores, strict=True)}
+        space |= {
+            name: eval(score.code, space) for name, score in zip(names, term.scores, strict=True)
+        }
         space["nothing"] = np.zeros((1, 1))
         if answers.previous[row] < 0:
             space["state"] = {name: eval(entry.start, space) for name, entry in memory.items()}
@@ -179,7 +207,10 @@ def walk(term, answers, shown):
 
 class TestTerms:
     def test_past_is_that_of_the_same_person_and_experiment(self):
-        data = [answer(by(np.sum), n_trials=15, n_people=3, seed=seed, name=str(seed)) for seed in (1, 2)]
+        data = [
+            answer(by(np.sum), n_trials=15, n_people=3, seed=seed, name=str(seed))
+            for seed in (1, 2)
+        ]
         answers = read_answers(DOMAIN, data)
         own = past_leads(answers, leads(answers).take([]))
         expected = []
@@ -212,7 +243,9 @@ class TestTerms:
     def test_the_text_of_every_term_of_the_past_says_what_the_search_saw(self):
         data = answer(by(np.sum), n_trials=10, n_people=2)
         answers = read_answers(DOMAIN, [data])
-        shown = [namespace(answers.vocabulary, data.stimuli.take([trial])) for trial in answers.trial]
+        shown = [
+            namespace(answers.vocabulary, data.stimuli.take([trial])) for trial in answers.trial
+        ]
         basic = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic]
         of = leads(answers).take(basic)
         for terms in (past_leads(answers, of), past_gates(answers, of)):
@@ -220,11 +253,15 @@ class TestTerms:
             np.testing.assert_allclose(walked, terms.values, rtol=1e-5, atol=1e-5)
 
     @pytest.mark.parametrize("name", ["risky", "intertemporal"])
-    def test_the_text_of_what_was_taken_before_says_what_the_search_saw_in_other_domains(self, name):
+    def test_the_text_of_what_was_taken_before_says_what_the_search_saw_in_other_domains(
+        self, name
+    ):
         domain = DOMAINS[name]
         stimuli = domain.candidates(SPACES[name], np.random.default_rng(0), 10)
         rows = np.arange(20)
-        data = Trials(name, stimuli, rows // 10, rows % 10, rows // 3 % 2, np.ones(20, dtype=np.int64))
+        data = Trials(
+            name, stimuli, rows // 10, rows % 10, rows // 3 % 2, np.ones(20, dtype=np.int64)
+        )
         answers = read_answers(domain, [data])
         shown = [namespace(answers.vocabulary, stimuli.take([trial])) for trial in answers.trial]
         terms = kept_leads(answers, leads(answers))
@@ -235,7 +272,11 @@ class TestTerms:
     def test_sums_since_a_choice_of_the_other_kind_begin_anew(self):
         data = answer(by(np.sum), n_trials=20, n_people=2)
         answers = read_answers(DOMAIN, [data])
-        (place,) = [k for k, score in enumerate(answers.vocabulary.scores) if score.words == "total of the ratings"]
+        (place,) = [
+            k
+            for k, score in enumerate(answers.vocabulary.scores)
+            if score.words == "total of the ratings"
+        ]
         divided = past_gates(answers, leads(answers).take([place]))
         words = "choices of the greater total of the ratings have won more than "
         cuts = {
@@ -258,7 +299,15 @@ class TestTerms:
 
     @pytest.mark.parametrize(
         ("low", "high", "cut"),
-        [(5, 6, 5.5), (4.6, 5.2, 5), (0, 1, 0.5), (-1, 1, 0), (1.0499, 1.0501, 1.05), (7, 14, 10), (0.12, 0.19, 0.15)],
+        [
+            (5, 6, 5.5),
+            (4.6, 5.2, 5),
+            (0, 1, 0.5),
+            (-1, 1, 0),
+            (1.0499, 1.0501, 1.05),
+            (7, 14, 10),
+            (0.12, 0.19, 0.15),
+        ],
     )
     def test_a_threshold_is_the_roundest_number_between(self, low, high, cut):
         assert roundest(low, high) == cut
@@ -271,7 +320,9 @@ class TestTerms:
         answers = read_answers(RiskyDomain(), [data])
         divisions = gates(answers)
         name = "the products' expected value differ by more than "
-        (*_, coarse) = [row for row, term in enumerate(divisions.items) if term.words.startswith(name)]
+        (*_, coarse) = [
+            row for row, term in enumerate(divisions.items) if term.words.startswith(name)
+        ]
         fine = finer(answers, divisions.take([coarse]))
         cuts = [float(term.words.removeprefix(name)) for term in fine.items]
         mean = (stimuli["outcomes"] * stimuli["probabilities"]).sum(axis=-1)
@@ -293,7 +344,9 @@ class TestTerms:
         ratings = some_trials(60, 0)["ratings"]
         expected = [[-0.5 * rule(product) for product in trial] for trial in ratings]
         np.testing.assert_allclose(longer.scores[row], expected)
-        (evaluated,) = values(longer.vocabulary, [longer.vocabulary.scores[row].code], some_trials(60, 0))
+        (evaluated,) = values(
+            longer.vocabulary, [longer.vocabulary.scores[row].code], some_trials(60, 0)
+        )
         np.testing.assert_allclose(evaluated, expected)
 
     def test_what_an_option_is_worth_may_hang_on_a_property_of_it(self):
@@ -307,7 +360,9 @@ class TestTerms:
         row = found[f"rating on the most valid cue ({condition}; otherwise the lowest rating)"]
         expected = [[rule(product) for product in trial] for trial in some_trials(60, 0)["ratings"]]
         np.testing.assert_allclose(longer.scores[row], expected)
-        (evaluated,) = values(longer.vocabulary, [longer.vocabulary.scores[row].code], some_trials(60, 0))
+        (evaluated,) = values(
+            longer.vocabulary, [longer.vocabulary.scores[row].code], some_trials(60, 0)
+        )
         np.testing.assert_allclose(evaluated, expected)
 
     def test_the_commonest_rating_is_the_higher_one_of_several(self):
@@ -321,7 +376,9 @@ class TestTerms:
         )
         words = vocabulary("multiattribute", [stimuli])
         codes = {score.words: score.code for score in words.scores}
-        found = values(words, [codes["commonest rating"], codes["number of cues that agree"]], stimuli)
+        found = values(
+            words, [codes["commonest rating"], codes["number of cues that agree"]], stimuli
+        )
         np.testing.assert_array_equal(found, [[[0, 2]], [[2, 2]]])
 
     def test_chances_can_be_taken_as_never_perhaps_and_surely(self):
@@ -377,12 +434,15 @@ class TestTree:
                 sign = lead.values[k]
                 agree = counts[inside & (sign > 0), 1].sum() + counts[inside & (sign < 0), 0].sum()
                 other = counts[inside & (sign > 0), 0].sum() + counts[inside & (sign < 0), 1].sum()
-                score = log_likelihood(np.array(agree), np.array(other)) + constant(inside & (sign == 0))
+                score = log_likelihood(np.array(agree), np.array(other)) + constant(
+                    inside & (sign == 0)
+                )
                 found.append(score - parameter - lead.items[k].price)
             return max(found)
 
         by_hand = [
-            leaf(gate.values[g] > 0) + leaf(gate.values[g] == 0) - gate.items[g].price for g in range(len(gate.items))
+            leaf(gate.values[g] > 0) + leaf(gate.values[g] == 0) - gate.items[g].price
+            for g in range(len(gate.items))
         ]
         best = TreeSearch(lead, gate, counts).grow(3)[3]
         assert best.score == pytest.approx(max(by_hand), abs=1e-3)
@@ -403,10 +463,16 @@ class TestTree:
             rng.choice([-1, 0, 1], (12, 400)).astype(np.float32),
             rng.integers(0, 2, (9, 400)).astype(np.float32),
         )
-        truth = Split(3, Split(5, Follow(1, 0.95, Const(0.5)), Follow(2, 0.95, Const(0.5))), Follow(4, 0.9, Const(0.5)))
+        truth = Split(
+            3,
+            Split(5, Follow(1, 0.95, Const(0.5)), Follow(2, 0.95, Const(0.5))),
+            Follow(4, 0.9, Const(0.5)),
+        )
         n_b = rng.binomial(25, predict(truth, lead, gate))
         items = [Term(str(k), "", 1.0) for k in range(12)]
-        search = TreeSearch(Terms((*items,), lead), Terms((*items[:9],), gate), np.stack([25 - n_b, n_b], axis=1))
+        search = TreeSearch(
+            Terms((*items,), lead), Terms((*items[:9],), gate), np.stack([25 - n_b, n_b], axis=1)
+        )
         everywhere = np.ones(400, dtype=bool)
         right = search.fitted(truth, everywhere)
         for wrong in (replace(truth, gate=7), replace(truth, no=Follow(9, 0.9, Const(0.5)))):
@@ -470,7 +536,10 @@ class TestMixture:
             (item.lead, item.sign): share
             for item, share in zip(found.kinds, (found.share, 1 - found.share), strict=True)
         }
-        assert kinds == {(2, 1): pytest.approx(0.6, abs=0.01), (5, -1): pytest.approx(0.4, abs=0.01)}
+        assert kinds == {
+            (2, 1): pytest.approx(0.6, abs=0.01),
+            (5, -1): pytest.approx(0.4, abs=0.01),
+        }
 
 
 class TestLapses:
@@ -594,7 +663,10 @@ def differing_people(weight_of_last, seed=0, n_people=25, n_trials=40):
     stimuli = some_trials(n_trials, seed)
     order = rng.permuted(np.tile(np.arange(n_trials), (n_people, 2)), axis=1)
     weights, lean = 3 * rng.dirichlet(np.ones(3), n_people), rng.normal(0, 1, n_people)
-    lead = np.einsum("pc,tc->pt", weights, stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0]) + lean[:, None]
+    lead = (
+        np.einsum("pc,tc->pt", weights, stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0])
+        + lean[:, None]
+    )
     response = np.zeros_like(order)
     last = np.zeros(n_people)
     for step in range(order.shape[1]):
@@ -602,7 +674,14 @@ def differing_people(weight_of_last, seed=0, n_people=25, n_trials=40):
         response[:, step] = rng.random(n_people) < p
         last = 2.0 * response[:, step] - 1
     person = np.repeat(np.arange(n_people), order.shape[1])
-    return Trials("first", stimuli, person, order.ravel(), response.ravel(), np.ones(order.size, dtype=np.int64))
+    return Trials(
+        "first",
+        stimuli,
+        person,
+        order.ravel(),
+        response.ravel(),
+        np.ones(order.size, dtype=np.int64),
+    )
 
 
 @pytest.mark.parametrize(("weight_of_last", "depends"), [(0.0, False), (1.5, True), (-1.5, True)])
@@ -617,7 +696,10 @@ def test_shuffling_keeps_each_persons_answers_to_each_trial():
     mixed = shuffled(answers, np.random.default_rng(0))
     for one in range(int(answers.person.max()) + 1):
         own = answers.person == one
-        before, after = (sorted(zip(item.trial[own], item.response[own], strict=True)) for item in (answers, mixed))
+        before, after = (
+            sorted(zip(item.trial[own], item.response[own], strict=True))
+            for item in (answers, mixed)
+        )
         assert before == after
     assert np.array_equal(answers.previous, mixed.previous)
     assert not np.array_equal(answers.trial, mixed.trial)
@@ -656,16 +738,27 @@ def test_terms_behind_gates_are_screened_as_their_columns_say():
     first = Weighed(0)
     columns, weights = search._column(first)[None], np.array([0.4])
     p, slope = search._response(weights @ columns)
-    residual, w = (search.b - search.n * p) * slope / (p * (1 - p)), search.n * slope**2 / (p * (1 - p))
+    residual, w = (
+        (search.b - search.n * p) * slope / (p * (1 - p)),
+        search.n * slope**2 / (p * (1 - p)),
+    )
     inner = columns[0] ** 2 @ w + RIDGE
 
     def gain(term):
         x = search._column(term)
         alone, shared = x**2 @ w, (x * columns[0] @ w) ** 2 / inner
-        left = alone - shared if alone - shared > 1e-3 * alone else np.inf  # what the sum says already
+        left = (
+            alone - shared if alone - shared > 1e-3 * alone else np.inf
+        )  # what the sum says already
         return 0.5 * (x @ residual) ** 2 / (left + RIDGE) - search._code_length(term)
 
     chosen = search._screen([first], columns, weights, 3)
-    every = [Weighed(k, g) for k in {0, *(term.lead for term in chosen)} for g in range(-1, len(gate.items))]
+    every = [
+        Weighed(k, g)
+        for k in {0, *(term.lead for term in chosen)}
+        for g in range(-1, len(gate.items))
+    ]
     best = sorted((term for term in every if term != first), key=gain, reverse=True)
-    assert [gain(term) for term in chosen] == pytest.approx([gain(term) for term in best[:3]], rel=1e-4)
+    assert [gain(term) for term in chosen] == pytest.approx(
+        [gain(term) for term in best[:3]], rel=1e-4
+    )

@@ -3,13 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.task import Trials
-from theories.families import FAMILIES
-from theories.laboratory import Laboratory
-from theories.prior import Prior
-from theories.score import learn_population, log_predictive
-from theories.theory import read_program
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.task import Trials
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import Prior
+from lakatos.theories.score import learn_population, log_predictive
+from lakatos.theories.theory import read_program
 
 CASES = {
     "learning": (("rescorla_wagner", "win_stay_lose_shift"), {"task": "reversal", "n_steps": 20}),
@@ -25,7 +25,9 @@ def test_people_of_each_theory_are_scored_by_all_of_them_as_any_evidence_is(name
     stimuli = domain.candidates(space, np.random.default_rng(0), 20)
     with Laboratory(domain) as laboratory:
         people = laboratory.simulate(theories, stimuli, 8, np.random.default_rng(1), n_draws=32)
-        found = laboratory.scores_of_simulated_people(theories, 32, stimuli, np.random.default_rng(1), n_people=8)
+        found = laboratory.scores_of_simulated_people(
+            theories, 32, stimuli, np.random.default_rng(1), n_people=8
+        )
         for scorer, theory in enumerate(theories):
             for true, evidence in enumerate(laboratory.evidence(theory, people, 32)):
                 wanted = log_predictive(evidence).log_predictive
@@ -43,7 +45,10 @@ def test_people_are_learned_from_all_answers_and_each_experiment_is_predicted_fr
     )
     with Laboratory(domain) as laboratory:
         trials = [
-            replace(laboratory.simulate([few], item, 32, np.random.default_rng(number))[0], experiment=str(number))
+            replace(
+                laboratory.simulate([few], item, 32, np.random.default_rng(number))[0],
+                experiment=str(number),
+            )
             for number, item in enumerate(stimuli)
         ]
         (people,) = laboratory.people_of([theory], [{}], trials)
@@ -51,12 +56,15 @@ def test_people_are_learned_from_all_answers_and_each_experiment_is_predicted_fr
         fitted = theory.with_people(people)
         (scored,) = laboratory.scores_of([fitted], trials, 256)
         wide, narrow = (
-            sum(log_predictive(item).mean for item in laboratory.evidence(own, trials, 256)) for own in (theory, fitted)
+            sum(log_predictive(item).mean for item in laboratory.evidence(own, trials, 256))
+            for own in (theory, fitted)
         )
     assert fitted.digest == theory.digest
     assert narrow > wide
     left_out = sum(item.left_out.mean for item in scored)
-    assert wide < left_out < narrow + 0.01  # what others teach helps, and no more than what the answers teach
+    assert (
+        wide < left_out < narrow + 0.01
+    )  # what others teach helps, and no more than what the answers teach
     for key, prior in people.items():  # a later fit goes on from an earlier one, and stays near it
         assert again[key].center == pytest.approx(prior.center, abs=0.5 * prior.spread)
 
@@ -64,7 +72,9 @@ def test_people_are_learned_from_all_answers_and_each_experiment_is_predicted_fr
 def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():
     domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
     theory = read_program(family.program("tallying"))
-    stimuli = domain.candidates({"validities": [0.8, 0.7, 0.6], "levels": [0, 1, 2]}, np.random.default_rng(0), 8)
+    stimuli = domain.candidates(
+        {"validities": [0.8, 0.7, 0.6], "levels": [0, 1, 2]}, np.random.default_rng(0), 8
+    )
     with Laboratory(domain) as laboratory:
         (single,) = laboratory.simulate([theory], stimuli, 8, np.random.default_rng(0))
         counts = np.stack([np.arange(8), 8 - np.arange(8)], axis=1)
@@ -82,5 +92,7 @@ def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():
     light = [item.condensed() for item in whole]
     assert light[0].n_bytes < whole[0].n_bytes + whole[0].log_likelihood.nbytes
     for own, other in zip(light, whole, strict=True):
-        np.testing.assert_array_equal(log_predictive(own).log_predictive, log_predictive(other).log_predictive)
+        np.testing.assert_array_equal(
+            log_predictive(own).log_predictive, log_predictive(other).log_predictive
+        )
     np.testing.assert_array_equal(learn_population(light), learn_population(whole))

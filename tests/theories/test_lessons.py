@@ -5,13 +5,13 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from experiments.domains.learning import LearningDomain
-from experiments.task import Trials
-from theories.check import load_theory
-from theories.induction.induce import induce
-from theories.induction.lessons import KEPT, SCORES, pairs_of, read_told, remembered
-from theories.sequence import follow
-from theories.theory import TheoryProgram
+from lakatos.experiments.domains.learning import LearningDomain
+from lakatos.experiments.task import Trials
+from lakatos.theories.check import load_theory
+from lakatos.theories.induction.induce import induce
+from lakatos.theories.induction.lessons import KEPT, SCORES, pairs_of, read_told, remembered
+from lakatos.theories.sequence import follow
+from lakatos.theories.theory import TheoryProgram
 
 DOMAIN = LearningDomain()
 
@@ -91,11 +91,16 @@ class TestMemory:
                 own = paid[before == option]
                 assert numbers["number of tries"][row, option] == len(own)
                 assert numbers["number of wins"][row, option] == own.sum()
-                assert numbers["mean outcome"][row, option] == pytest.approx(own.mean() if len(own) else 0)
+                assert numbers["mean outcome"][row, option] == pytest.approx(
+                    own.mean() if len(own) else 0
+                )
                 assert numbers["total of the last two outcomes"][row, option] == own[-2:].sum()
                 losses = next((k for k, won in enumerate(own[::-1]) if won), len(own))
                 assert numbers["number of losses in a row"][row, option] == losses
-                visits = [list(visit) for _, visit in groupby(np.flatnonzero(before == option), changed(before))]
+                visits = [
+                    list(visit)
+                    for _, visit in groupby(np.flatnonzero(before == option), changed(before))
+                ]
                 past = visits[:-1] if step and before[-1] == option else visits
                 assert numbers["oddness of the number of wins in a row"][row, option] == (
                     next((k for k, won in enumerate(own[::-1]) if not won), len(own)) % 2
@@ -107,24 +112,31 @@ class TestMemory:
                 value = 0.5
                 for outcome in own:
                     value += 0.2 * (outcome - value)
-                assert numbers["value that moves by 20% of each surprise"][row, option] == pytest.approx(value)
+                assert numbers["value that moves by 20% of each surprise"][
+                    row, option
+                ] == pytest.approx(value)
 
     def test_moves_are_remembered_by_what_they_paid(self):
         (data, *_), _ = games(softmax, n_options=3, n_people=3)
         told = read_told(DOMAIN, [data])
         numbers = {score.words: told.scores[place] for place, score in enumerate(SCORES)}
-        merit = numbers["merit of doing with it what has the better outcome the last time, staying or leaving"]
+        merit = numbers[
+            "merit of doing with it what has the better outcome the last time, staying or leaving"
+        ]
         (gate,) = [
             told.gates.values[place]
             for place, term in enumerate(told.gates.items)
-            if term.words == "just one is so: the last choice won; the last choice was a change from another"
+            if term.words
+            == "just one is so: the last choice won; the last choice was a change from another"
         ]
         chosen, reward = data.sequences.response, data.sequences.feedback["reward"]
         for row, person in enumerate(told.person):
             step = row - 50 * person
             before, paid = chosen[person, :step], reward[person, :step]
             left = np.diff(before, prepend=before[:1]) != 0
-            newest = [paid[left == move][-1] if (left == move).any() else 0 for move in (False, True)]
+            newest = [
+                paid[left == move][-1] if (left == move).any() else 0 for move in (False, True)
+            ]
             here = before[-1] == np.arange(3) if step else np.zeros(3)
             np.testing.assert_array_equal(merit[row], here * (newest[0] - newest[1]))
             assert gate[row] == (step > 0 and (paid[-1] > 0) != left[-1])
@@ -139,7 +151,9 @@ class TestMemory:
         pairs = pairs_of(told)
         np.testing.assert_allclose(np.bincount(pairs.row, pairs.counts.sum(axis=1)), 1)
         took_high = pairs.counts[:, 1] > 0
-        np.testing.assert_array_equal(np.where(took_high, pairs.high, pairs.low), told.response[pairs.row])
+        np.testing.assert_array_equal(
+            np.where(took_high, pairs.high, pairs.low), told.response[pairs.row]
+        )
 
 
 class TestInduce:
@@ -177,8 +191,12 @@ class TestInduce:
         assert np.mean((own - truth) ** 2) < 0.005
 
     def test_two_stages_are_left_to_the_grammar(self):
-        stimuli = DOMAIN.candidates({"task": "two_step", "n_steps": 20}, np.random.default_rng(0), 100)
+        stimuli = DOMAIN.candidates(
+            {"task": "two_step", "n_steps": 20}, np.random.default_rng(0), 100
+        )
         rows = np.arange(20)
         feedback = {"reward": rows * 0.0, "next_state": rows % 2 * 1.0}
-        data = Trials("two", stimuli, 0 * rows, rows, rows % 2, np.ones(20, dtype=np.int64), feedback=feedback)
+        data = Trials(
+            "two", stimuli, 0 * rows, rows, rows % 2, np.ones(20, dtype=np.int64), feedback=feedback
+        )
         assert induce(DOMAIN, [data], np.random.default_rng(0)) == []

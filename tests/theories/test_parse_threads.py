@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from theories.families import FAMILIES
-from theories.theory import read_program
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.theory import read_program
 
 
 def test_theories_are_read_by_several_threads_at_once():

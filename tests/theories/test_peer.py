@@ -3,19 +3,21 @@ import json
 import numpy as np
 import pytest
 
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.task import Trials
-from theories.behave import behave
-from theories.check import load_theory
-from theories.errors import TheoryLintError, TheorySourceError
-from theories.families.multiattribute import FAMILY
-from theories.peer import import_autocog
-from theories.sandbox.client import Sandbox
-from theories.sequence import follow
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.task import Trials
+from lakatos.theories.behave import behave
+from lakatos.theories.check import load_theory
+from lakatos.theories.errors import TheoryLintError, TheorySourceError
+from lakatos.theories.families.multiattribute import FAMILY
+from lakatos.theories.peer import import_autocog
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sequence import follow
 
 DOMAIN = MultiattributeDomain()
 SPACE = DOMAIN.space({"validities": [0.9, 0.8, 0.6], "levels": [0, 1]})
-SAMPLED = "def policy(probabilities):\n    return np.random.choice(len(probabilities), p=probabilities)\n"
+SAMPLED = (
+    "def policy(probabilities):\n    return np.random.choice(len(probabilities), p=probabilities)\n"
+)
 WEIGHTED = {
     "description": "Weighing: people add ratings weighted by validity, and sometimes press any key.",
     "predict_source": """
@@ -62,7 +64,9 @@ def test_it_predicts_what_the_same_theory_written_here_predicts(sandbox):
     ours = FAMILY.program("weighted_additive").source
     scale = SPACE["rating_max"][0]
     drawn = {"beta": np.array([0.5, 3.0]), "epsilon": np.array([0.0, 0.2])}
-    (theirs,) = sandbox.probabilities(import_autocog(WEIGHTED, sandbox).source, drawn, [SPACE.arrays])
+    (theirs,) = sandbox.probabilities(
+        import_autocog(WEIGHTED, sandbox).source, drawn, [SPACE.arrays]
+    )
     own = {"sensitivity": drawn["beta"] * scale, "lapse": drawn["epsilon"]}
     np.testing.assert_allclose(theirs, sandbox.probabilities(ours, own, [SPACE.arrays])[0])
 
@@ -71,7 +75,9 @@ def test_a_theory_that_reads_its_history_is_walked_through_sequences(sandbox):
     theory = load_theory(import_autocog(json.dumps(ALTERNATING), sandbox), DOMAIN, sandbox)
     assert theory.learns
     order = np.random.default_rng(0).permuted(np.tile(np.arange(len(SPACE)), (5, 1)), axis=1)
-    done = behave(theory, DOMAIN, sandbox, {"slip": np.zeros(5)}, SPACE, order, np.random.default_rng(1))
+    done = behave(
+        theory, DOMAIN, sandbox, {"slip": np.zeros(5)}, SPACE, order, np.random.default_rng(1)
+    )
     assert (done.response[:, 1:] != done.response[:, :-1]).all()
     n = order.size
     trials = Trials(
@@ -80,13 +86,19 @@ def test_a_theory_that_reads_its_history_is_walked_through_sequences(sandbox):
     with sandbox.open_session(theory.program.source, []) as session:
         found = follow(session, DOMAIN, {"slip": np.array([0.1, 0.3])}, trials).log_likelihood
     steps = order.shape[1] - 1
-    np.testing.assert_allclose(found, np.log([[0.5], [0.5]]) + steps * np.log([[0.9], [0.7]]) + np.zeros(5))
+    np.testing.assert_allclose(
+        found, np.log([[0.5], [0.5]]) + steps * np.log([[0.9], [0.7]]) + np.zeros(5)
+    )
 
 
 def test_a_policy_that_takes_the_likelier_option_makes_choices_certain(sandbox):
-    greedy = WEIGHTED | {"policy_source": "def policy(probabilities):\n    return int(np.argmax(probabilities))\n"}
+    greedy = WEIGHTED | {
+        "policy_source": "def policy(probabilities):\n    return int(np.argmax(probabilities))\n"
+    }
     (p,) = sandbox.probabilities(
-        import_autocog(greedy, sandbox).source, {"beta": np.ones(1), "epsilon": np.zeros(1)}, [SPACE.arrays]
+        import_autocog(greedy, sandbox).source,
+        {"beta": np.ones(1), "epsilon": np.zeros(1)},
+        [SPACE.arrays],
     )
     assert set(np.unique(p)) <= {0.0, 0.5, 1.0}
 
@@ -94,14 +106,19 @@ def test_a_policy_that_takes_the_likelier_option_makes_choices_certain(sandbox):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"policy_source": "def policy(p):\n    return np.random.choice(2)\n"}, "neither draws choices"),
+        (
+            {"policy_source": "def policy(p):\n    return np.random.choice(2)\n"},
+            "neither draws choices",
+        ),
         ({"policy_source": "def policy(p):\n    return 1 / 0\n"}, "the policy does not run"),
         ({"parameters": {"beta": "positive"}}, "the range of the parameter 'beta' is 'positive'"),
         ({"parameters": {"beta": "[2, 1]"}}, "give two numbers"),
         ({"parameters": {"validities": "validities"}}, "no free parameter"),
         ({"parameters": None}, "no parameters"),
         (
-            {"predict_source": "def guess(parameters, stimulus, history):\n    return [0.5, 0.5]\n"},
+            {
+                "predict_source": "def guess(parameters, stimulus, history):\n    return [0.5, 0.5]\n"
+            },
             "defines no function",
         ),
         ({"predict_source": ""}, "no predict_source"),
@@ -121,7 +138,9 @@ def test_what_is_no_object_is_refused(sandbox, text):
 
 def test_code_that_no_theory_needs_is_refused(sandbox):
     with pytest.raises(TheoryLintError, match="imports 'os'"):
-        import_autocog(WEIGHTED | {"predict_source": "import os\n" + WEIGHTED["predict_source"]}, sandbox)
+        import_autocog(
+            WEIGHTED | {"predict_source": "import os\n" + WEIGHTED["predict_source"]}, sandbox
+        )
 
 
 def test_a_description_cannot_end_the_docstring(sandbox):

@@ -12,17 +12,22 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import beta, kstest, norm
 
-from experiments.domains import DOMAINS
-from experiments.task import Stimuli, Trials
-from theories.errors import PosteriorError, TheoryError, TheoryTimeoutError
-from theories.metropolis import sample as metropolis
-from theories.posterior import fit, load_posterior
-from theories.posterior_check import compare, posterior_predictive, simulation_based_calibration, uniformity
-from theories.prior import parse_prior
-from theories.sandbox.client import Limits, Sandbox
-from theories.sandbox.layers import NO_EXECUTABLE_MEMORY
-from theories.sandbox.tracer import LIMITS, Tracer
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.errors import PosteriorError, TheoryError, TheoryTimeoutError
+from lakatos.theories.metropolis import sample as metropolis
+from lakatos.theories.posterior import fit, load_posterior
+from lakatos.theories.posterior_check import (
+    compare,
+    posterior_predictive,
+    simulation_based_calibration,
+    uniformity,
+)
+from lakatos.theories.prior import parse_prior
+from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
+from lakatos.theories.sandbox.tracer import LIMITS, Tracer
+from lakatos.theories.theory import TheoryProgram, read_program
 
 NORMAL_LEAN = '{"lean": {"prior": "normal", "mean": 0.0, "sd": 1.0, "low": -4.0, "high": 4.0}}'
 LOGISTIC = "return 1 / (1 + xp.exp(-parameters['lean'] - 0 * trials['x']))"
@@ -40,13 +45,19 @@ STEP = '{"caution": {"prior": "uniform", "low": 0.0, "high": 1.0}}'
 
 def theory(parameters, body, name="A theory"):
     source = f'"""{name}: people choose."""\nPARAMETERS = {parameters}\n\ndef choose(parameters, trials, xp):\n'
-    return read_program(TheoryProgram(source + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n", "test"))
+    return read_program(
+        TheoryProgram(
+            source + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n", "test"
+        )
+    )
 
 
 LEAN = theory(NORMAL_LEAN, LOGISTIC, "Lean")
 SHARE = theory(UNIFORM, "return parameters['share'] + 0 * trials['x']", "Share")
 POWERS = theory(SLOPE_AND_POWER, POWER, "Powers")
-THRESHOLD = theory(STEP, "return xp.where(trials['x'] > parameters['caution'], 0.9, 0.1)", "Threshold")
+THRESHOLD = theory(
+    STEP, "return xp.where(trials['x'] > parameters['caution'], 0.9, 0.1)", "Threshold"
+)
 RANDOM = theory("{}", "return xp.full((len(parameters['']), len(trials['x'])), 0.5)", "Random")
 
 
@@ -77,7 +88,15 @@ def tracer():
 
 @pytest.mark.statistical
 def test_pooled_counts_under_a_uniform_prior_give_the_beta_distribution(sandbox):
-    found = fit(SHARE, [answers([[7]], 10, pooled=True)], sandbox, gradient_free=True, draws=800, tune=150, sweeps=4)
+    found = fit(
+        SHARE,
+        [answers([[7]], 10, pooled=True)],
+        sandbox,
+        gradient_free=True,
+        draws=800,
+        tune=150,
+        sweeps=4,
+    )
     assert (found.method, found.reason) == ("adaptive Metropolis", "it was asked for")
     assert found.diagnostics.problems == ()
     share = found.values("share")
@@ -89,7 +108,9 @@ def test_pooled_counts_under_a_uniform_prior_give_the_beta_distribution(sandbox)
 
 @pytest.mark.statistical
 def test_a_person_alone_has_the_declared_prior_times_the_likelihood(sandbox):
-    found = fit(LEAN, [answers([[9]], 10)], sandbox, gradient_free=True, draws=800, tune=150, sweeps=4)
+    found = fit(
+        LEAN, [answers([[9]], 10)], sandbox, gradient_free=True, draws=800, tune=150, sweeps=4
+    )
 
     def weight(x):
         return norm.pdf(x) * expit(x) ** 9 * expit(-x)
@@ -107,7 +128,16 @@ def test_people_share_a_population_that_is_recovered_and_shrinks_them(sandbox):
     own = rng.normal(0.6, 0.5, size=40)
     asked = 20
     chosen = rng.binomial(asked, expit(own))[:, None]
-    found = fit(LEAN, [answers(chosen, asked)], sandbox, gradient_free=True, draws=250, tune=150, sweeps=8, seed=2)
+    found = fit(
+        LEAN,
+        [answers(chosen, asked)],
+        sandbox,
+        gradient_free=True,
+        draws=250,
+        tune=150,
+        sweeps=8,
+        seed=2,
+    )
     assert found.diagnostics.r_hat < 1.05
     # Each person's log odds are known to about 1 / (asked p (1 - p)); with the spread of people this bounds the mean.
     noise = 1 / (asked * expit(0.6) * expit(-0.6))
@@ -143,7 +173,9 @@ def test_without_answers_that_matter_the_sampler_returns_its_prior():
 def test_the_same_seed_gives_the_same_draws(sandbox):
     data = [answers([[3, 7], [5, 5]], 10)]
     first, again, other = (
-        fit(LEAN, data, sandbox, gradient_free=True, draws=30, tune=30, sweeps=2, seed=seed).values("lean")
+        fit(LEAN, data, sandbox, gradient_free=True, draws=30, tune=30, sweeps=2, seed=seed).values(
+            "lean"
+        )
         for seed in (1, 1, 2)
     )
     assert np.array_equal(first, again)
@@ -153,7 +185,15 @@ def test_the_same_seed_gives_the_same_draws(sandbox):
 def test_a_saved_posterior_is_read_back_and_opened_by_arviz(sandbox, tmp_path):
     import arviz
 
-    found = fit(LEAN, [answers([[3, 7], [5, 5]], 10)], sandbox, gradient_free=True, draws=40, tune=40, sweeps=2)
+    found = fit(
+        LEAN,
+        [answers([[3, 7], [5, 5]], 10)],
+        sandbox,
+        gradient_free=True,
+        draws=40,
+        tune=40,
+        sweeps=2,
+    )
     found.save(tmp_path / "lean.nc")
     read = load_posterior(tmp_path / "lean.nc")
     assert (read.theory, read.digest, read.method, read.diagnostics, read.answers, read.layers) == (
@@ -167,9 +207,9 @@ def test_a_saved_posterior_is_read_back_and_opened_by_arviz(sandbox, tmp_path):
     assert np.array_equal(read.values("lean"), found.values("lean"))
     assert set(read.data.groups()) == set(found.data.groups())
     assert list(read.data.posterior["unit"].values) == ["e/0", "e/1"]
-    assert arviz.summary(arviz.from_netcdf(str(tmp_path / "lean.nc"))).loc["lean[e/0]", "mean"] == pytest.approx(
-        found.values("lean")[..., 0].mean(), abs=1e-3
-    )
+    assert arviz.summary(arviz.from_netcdf(str(tmp_path / "lean.nc"))).loc[
+        "lean[e/0]", "mean"
+    ] == pytest.approx(found.values("lean")[..., 0].mean(), abs=1e-3)
     (tmp_path / "other.nc").write_text("nothing")
     with pytest.raises(PosteriorError, match="holds no posterior"):
         load_posterior(tmp_path / "other.nc")
@@ -245,7 +285,15 @@ def test_gradient_free_inference_is_calibrated_for_people_and_for_steps(sandbox)
     for rule, n_people in ((LEAN, 3), (THRESHOLD, 1)):
         asked = [answers(np.zeros((n_people, 8), dtype=int), 3)]
         found = simulation_based_calibration(
-            rule, asked, sandbox, gradient_free=True, n_simulations=100, n_ranks=32, draws=64, tune=100, sweeps=6
+            rule,
+            asked,
+            sandbox,
+            gradient_free=True,
+            n_simulations=100,
+            n_ranks=32,
+            draws=64,
+            tune=100,
+            sweeps=6,
         )
         assert found.p_value > 0.001, found.tests
 
@@ -266,7 +314,9 @@ def test_people_who_learn_are_fitted_along_their_own_sequences(sandbox):
         error = feedback["reward"][..., None] - state["value"]
         return {"value": state["value"] + parameters["rate"][..., None] * response * error}
     """
-    learner = read_program(TheoryProgram(textwrap.dedent(source).replace("'''", '"""').strip() + "\n", "test"))
+    learner = read_program(
+        TheoryProgram(textwrap.dedent(source).replace("'''", '"""').strip() + "\n", "test")
+    )
     domain = DOMAINS["learning"]
     probe = domain.probes(np.random.default_rng(0))[0]
     assert domain.n_options(probe) == 2
@@ -281,11 +331,25 @@ def test_people_who_learn_are_fitted_along_their_own_sequences(sandbox):
         feedback={"reward": np.zeros(6 * n_steps)},
     )
     found = simulation_based_calibration(
-        learner, [empty], sandbox, domain=domain, n_simulations=6, n_ranks=8, draws=10, tune=10, chains=2, sweeps=2
+        learner,
+        [empty],
+        sandbox,
+        domain=domain,
+        n_simulations=6,
+        n_ranks=8,
+        draws=10,
+        tune=10,
+        chains=2,
+        sweeps=2,
     )
     assert found.method == "adaptive Metropolis"
     assert "learns" in found.reason
-    assert set(found.ranks) == {"rate of the first", "center of rate", "spread of rate", "log-likelihood"}
+    assert set(found.ranks) == {
+        "rate of the first",
+        "center of rate",
+        "spread of rate",
+        "log-likelihood",
+    }
 
 
 @pytest.mark.long
@@ -310,7 +374,9 @@ def test_nuts_and_the_gradient_free_sampler_agree_and_the_density_is_checked(san
             assert abs(a.mean() - b.mean()) < 5 * math.sqrt((a.var() + b.var()) / n)
             assert 0.7 < a.std() / b.std() < 1.4
     assert NO_EXECUTABLE_MEMORY not in traced.layers
-    assert {"seccomp", "landlock"} & set(traced.layers) == {"seccomp", "landlock"} & set(free.layers)
+    assert {"seccomp", "landlock"} & set(traced.layers) == {"seccomp", "landlock"} & set(
+        free.layers
+    )
 
 
 @pytest.mark.long
@@ -355,10 +421,12 @@ HARMLESS = ("open", "write", "list", "unix", "spawn", "memfd", "limits")
 
 def attempts(names, folder):
     tries = "".join(
-        f"try:\n    {ESCAPES[name]}\n    done.append({name!r})\nexcept BaseException:\n    pass\n" for name in names
+        f"try:\n    {ESCAPES[name]}\n    done.append({name!r})\nexcept BaseException:\n    pass\n"
+        for name in names
     )
-    return "import ctypes, os, resource, socket, subprocess, threading\ndone = []\n" + tries.replace(
-        "FOLDER", str(folder)
+    return (
+        "import ctypes, os, resource, socket, subprocess, threading\ndone = []\n"
+        + tries.replace("FOLDER", str(folder))
     )
 
 
@@ -422,6 +490,8 @@ def test_a_theory_that_hangs_while_it_is_traced_is_killed(tracer):
 @pytest.mark.statistical
 def test_nuts_is_calibrated(sandbox, tracer):
     asked = [answers(np.zeros((3, 8), dtype=int), 3)]
-    found = simulation_based_calibration(LEAN, asked, sandbox, tracer=tracer, n_simulations=60, n_ranks=32)
+    found = simulation_based_calibration(
+        LEAN, asked, sandbox, tracer=tracer, n_simulations=60, n_ranks=32
+    )
     assert found.method == "NUTS"
     assert found.p_value > 0.001, found.tests

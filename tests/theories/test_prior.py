@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import loguniform, truncnorm, uniform
 
-from theories.errors import PriorError
-from theories.prior import Prior, draw_population, parse_prior
+from lakatos.theories.errors import PriorError
+from lakatos.theories.prior import Prior, draw_population, parse_prior
 
 U = np.array([0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.999])
 UNIFORM = {"prior": "uniform", "low": 1.0, "high": 3.0}
@@ -39,7 +39,9 @@ def test_uniform_quantiles_are_scipys():
 
 
 def test_log_uniform_quantiles_are_scipys():
-    np.testing.assert_allclose(parse_prior("x", LOG_UNIFORM).quantile(U), loguniform(0.1, 20).ppf(U))
+    np.testing.assert_allclose(
+        parse_prior("x", LOG_UNIFORM).quantile(U), loguniform(0.1, 20).ppf(U)
+    )
 
 
 def test_normal_quantiles_are_those_of_the_truncated_normal():
@@ -99,17 +101,26 @@ def test_latent_scale_is_the_logarithm_for_log_priors_only():
         ({"low": 0, "high": 1}, "is no prior"),
         ({"prior": "gamma", "low": 0, "high": 1}, "is no prior"),
         ({"prior": ["uniform"], "low": 0, "high": 1}, "is no prior"),
-        ({"prior": "uniform", "low": 0}, "a uniform prior needs the numbers low, high; missing: high"),
+        (
+            {"prior": "uniform", "low": 0},
+            "a uniform prior needs the numbers low, high; missing: high",
+        ),
         ({"prior": "uniform", "low": 0, "high": True}, "missing: high"),
         ({"prior": "uniform", "low": "0", "high": 1}, "missing: low"),
         (UNIFORM | {"mean": 0.0}, "unknown: mean"),
         (UNIFORM | {3: 0.0}, "unknown: 3"),
-        ({"prior": "uniform", "low": 1, "high": 1}, "improper; give finite numbers with low < high"),
+        (
+            {"prior": "uniform", "low": 1, "high": 1},
+            "improper; give finite numbers with low < high",
+        ),
         ({"prior": "uniform", "low": 0, "high": math.inf}, "improper"),
         ({"prior": "uniform", "low": 0, "high": math.nan}, "improper"),
         ({"prior": "uniform", "low": 0, "high": 10**400}, "improper"),
         ({"prior": "uniform", "low": -1.5e308, "high": 1.5e308}, "improper"),
-        ({"prior": "log_uniform", "low": 0, "high": 1}, "a log_uniform prior needs low > 0, not 0.0"),
+        (
+            {"prior": "log_uniform", "low": 0, "high": 1},
+            "a log_uniform prior needs low > 0, not 0.0",
+        ),
         (LOG_NORMAL | {"median": 0}, "the median of a log_normal must be above 0"),
         (LOG_NORMAL | {"median": 10}, r"the center must lie in \[low, high\]"),
         (NORMAL | {"mean": 3}, r"the center must lie in \[low, high\]"),
@@ -137,5 +148,7 @@ def test_every_stratum_of_a_parameter_holds_one_draw(seed, n_draws):
 def test_population_integrates_a_smooth_function_far_better_than_independent_draws():
     prior = parse_prior("x", UNIFORM)
     drawn = draw_population({"x": prior}, 256, np.random.default_rng(3))["x"]
-    independent_error = math.sqrt((3**5 - 1) / 10 - (13 / 3) ** 2) / math.sqrt(256)  # of x**2 on [1, 3]
+    independent_error = math.sqrt((3**5 - 1) / 10 - (13 / 3) ** 2) / math.sqrt(
+        256
+    )  # of x**2 on [1, 3]
     assert abs((drawn**2).mean() - 13 / 3) < independent_error / 20

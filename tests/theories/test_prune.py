@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from theories.errors import TheoryRaisedError
-from theories.grammar import Composition, Grammar, Mechanism, Slot
-from theories.prune import halves, prune, simplifications
-from theories.score import UnitScores
+from lakatos.theories.errors import TheoryRaisedError
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot
+from lakatos.theories.prune import halves, prune, simplifications
+from lakatos.theories.score import UnitScores
 
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
 GRAMMAR = Grammar(
@@ -53,7 +53,9 @@ def test_what_is_worth_nothing_goes_and_what_is_worth_its_price_stays():
     found = prune(GRAMMAR, FULL, bench({"curved": 0.02, "x": 0.02, "y": 0.0005}), price=1e-3)
     assert names_of(found) == {"curved", "x", "random"}
     assert sorted(found.changes) == ["drop y from extra", "drop z from extra"]
-    assert {"drop x from extra", "replace curved by plain in core"} <= {words for words, _, _ in found.needed}
+    assert {"drop x from extra", "replace curved by plain in core"} <= {
+        words for words, _, _ in found.needed
+    }
 
 
 def test_a_needed_slot_gets_its_plainest_mechanism_and_lapses_stay():
@@ -62,7 +64,9 @@ def test_a_needed_slot_gets_its_plainest_mechanism_and_lapses_stay():
 
 
 def test_a_gain_within_its_standard_error_does_not_keep_a_part():
-    found = prune(GRAMMAR, FULL, bench({"curved": 0.5, "x": 0.5, "y": 0.5, "z": -0.02}, noise=0.4), price=1e-3)
+    found = prune(
+        GRAMMAR, FULL, bench({"curved": 0.5, "x": 0.5, "y": 0.5, "z": -0.02}, noise=0.4), price=1e-3
+    )
     assert "z" not in names_of(found)
     assert {"curved", "x", "y"} <= names_of(found)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theories.rewrite import with_literal
+from lakatos.theories.rewrite import with_literal
 
 SOURCE = '''"""Name: claim with an ümlaut."""
 PARAMETERS = {"a": {"prior": "uniform", "low": 0, "high": 1},
@@ -43,8 +43,14 @@ def test_a_literal_that_was_not_there_is_added_at_the_end():
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 

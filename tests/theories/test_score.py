@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from experiments.task import Stimuli, Trials
-from theories.score import (
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.score import (
     TINY,
     UNKNOWN,
     Estimate,
@@ -54,7 +54,9 @@ def binary(p) -> np.ndarray:
 
 def units(scores, sizes=None) -> UnitScores:
     scores = np.asarray(scores, dtype=np.float64)
-    return UnitScores(scores, np.ones_like(scores) if sizes is None else np.asarray(sizes, dtype=np.float64))
+    return UnitScores(
+        scores, np.ones_like(scores) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    )
 
 
 class TestLogPredictive:
@@ -78,7 +80,9 @@ class TestLogPredictive:
         people = trials_of([[[3, 5]], [[6, 2]], [[1, 7]]])
         found = [log_predictive(Evidence(people, binary(rng.random((256, 1))))) for _ in range(400)]
         spread = np.std([item.mean for item in found], ddof=1)
-        assert np.mean([item.chance for item in found]) == pytest.approx(spread, rel=4 / math.sqrt(2 * 400))
+        assert np.mean([item.chance for item in found]) == pytest.approx(
+            spread, rel=4 / math.sqrt(2 * 400)
+        )
 
     def test_of_pooled_answers_uses_the_mean_probability_of_each_trial(self):
         pooled = trials_of([[[1, 3], [2, 0]]], pooled=True)
@@ -147,7 +151,10 @@ class TestPairedDifference:
         zero = [units(np.zeros(50), [100] * 50), units([0.0, 0.0])]
         assert paired_difference([large, small], zero).value == pytest.approx((0.1 + 3.0) / 2)
 
-    @given(hnp.arrays(np.float64, (2, 7), elements=st.floats(-50, 0)), hnp.arrays(int, 7, elements=st.integers(1, 9)))
+    @given(
+        hnp.arrays(np.float64, (2, 7), elements=st.floats(-50, 0)),
+        hnp.arrays(int, 7, elements=st.integers(1, 9)),
+    )
     def test_is_antisymmetric_and_its_ties_symmetric(self, scores, sizes):
         first, second = ([units(row, sizes)] for row in scores)
         there, back = paired_difference(first, second), paired_difference(second, first)
@@ -175,15 +182,25 @@ class TestPairedDifference:
         n_simulations, hits = 400, 0
         for _ in range(n_simulations):
             sizes = rng.integers(5, 40, size=40)
-            gain = rng.normal(0.1, 0.3, size=40) * sizes  # a person's own advantage per choice, mean 0.1
+            gain = (
+                rng.normal(0.1, 0.3, size=40) * sizes
+            )  # a person's own advantage per choice, mean 0.1
             found = mean_over_units(units(gain, sizes))
             low, high = found.interval
             hits += low <= 0.1 <= high
         nominal = 0.9475  # two errors of Student's t with 39 degrees of freedom
-        assert abs(hits / n_simulations - nominal) < 4 * math.sqrt(nominal * (1 - nominal) / n_simulations)
+        assert abs(hits / n_simulations - nominal) < 4 * math.sqrt(
+            nominal * (1 - nominal) / n_simulations
+        )
 
 
-@given(st.lists(st.tuples(st.floats(-5, 0), st.floats(0, 2)).map(lambda pair: Estimate(*pair)), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.floats(-5, 0), st.floats(0, 2)).map(lambda pair: Estimate(*pair)),
+        min_size=1,
+        max_size=6,
+    )
+)
 def test_average_of_estimates_adds_their_variances(parts):
     found = average(parts)
     assert found.value == pytest.approx(np.mean([part.value for part in parts]))
@@ -277,7 +294,11 @@ class TestLearnPopulation:
         p = np.where(first_type, 0.9, 0.2)
         chosen = rng.binomial(8, p)
         people = trials_of(np.stack([8 - chosen, chosen], axis=-1)[:, None, :])
-        weights = np.exp(learn_population([Evidence(people, binary([[0.9], [0.2]]))], strength=0.0, n_iterations=200))
+        weights = np.exp(
+            learn_population(
+                [Evidence(people, binary([[0.9], [0.2]]))], strength=0.0, n_iterations=200
+            )
+        )
         # Types are told apart almost always, so that the error is that of the share of people.
         assert abs(weights[0] - 0.7) < 4 * math.sqrt(0.7 * 0.3 / 600)
         assert weights.sum() == pytest.approx(1)
@@ -288,7 +309,9 @@ class TestLearnPopulation:
         totals = rng.binomial(2000, 0.7 * np.array([0.9, 0.3]) + 0.3 * np.array([0.2, 0.6]))
         pooled = trials_of(np.stack([2000 - totals, totals], axis=-1)[None], pooled=True)
         probabilities = binary([[0.9, 0.3], [0.2, 0.6]])
-        weights = np.exp(learn_population([Evidence(pooled, probabilities)], strength=0.0, n_iterations=500))
+        weights = np.exp(
+            learn_population([Evidence(pooled, probabilities)], strength=0.0, n_iterations=500)
+        )
         # One share is estimated from 2000 answers with a slope of 0.7 and 2000 with a slope of -0.3.
         information = 2000 * (0.7**2 / (0.69 * 0.31) + 0.3**2 / (0.39 * 0.61))
         assert abs(weights[0] - 0.7) < 4 / math.sqrt(information)
@@ -299,7 +322,9 @@ class TestLearnPopulation:
         chosen = rng.integers(0, 4, size=(9, 5))
         evidence = Evidence(trials_of(np.stack([3 - chosen, chosen], axis=-1)), probabilities)
         scores = [
-            log_predictive(evidence, learn_population([evidence], strength=0.0, n_iterations=n)).log_predictive.sum()
+            log_predictive(
+                evidence, learn_population([evidence], strength=0.0, n_iterations=n)
+            ).log_predictive.sum()
             for n in (0, 1, 2, 5, 20, 100)
         ]
         assert (np.diff(scores) >= -1e-9).all()

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from theories.record import ENGINE, SealedScored, TheoryChecked, TheoryScored, Units
-from theories.score import UnitScores
-from theories.scoreboard import prequential_advantage, scoreboard
-from traces.digest import digest_of
+from lakatos.theories.record import ENGINE, SealedScored, TheoryChecked, TheoryScored, Units
+from lakatos.theories.score import UnitScores
+from lakatos.theories.scoreboard import prequential_advantage, scoreboard
+from lakatos.traces.digest import digest_of
 
 A, B, C = (digest_of(name) for name in "abc")
 
@@ -21,7 +21,9 @@ def units(scores, n_choices=1.0) -> Units:
     return Units.of(UnitScores(scores, np.full(len(scores), n_choices)))
 
 
-def scored(theory, experiment, declared, *, learned=None, error=0.1, correlation=0.5, n_options=2) -> TheoryScored:
+def scored(
+    theory, experiment, declared, *, learned=None, error=0.1, correlation=0.5, n_options=2
+) -> TheoryScored:
     return TheoryScored(
         theory=theory,
         experiment=experiment,
@@ -61,7 +63,10 @@ def leader_of(lengths, *records, unreadable=(), sealed=()):
         experiments,
         {(record.theory, record.experiment): record for record in records},
         dict.fromkeys(experiments),
-        {name: checked(name, size, "it nests" if name in unreadable else "") for name, size in lengths.items()},
+        {
+            name: checked(name, size, "it nests" if name in unreadable else "")
+            for name, size in lengths.items()
+        },
         {item.theory: item for item in sealed},
     )
     assert board.standings[0].theory == board.leader.theory
@@ -73,17 +78,26 @@ NOISE = np.array([0.1 * (-1) ** n for n in range(40)])
 
 def test_the_simplest_theory_within_one_standard_error_of_the_best_leads():
     best = scored(A, "e", -0.5 + 0 * NOISE)
-    near, far = scored(B, "e", -0.51 + NOISE), scored(C, "e", -0.53 + NOISE)  # the standard error is 0.016
+    near, far = (
+        scored(B, "e", -0.51 + NOISE),
+        scored(C, "e", -0.53 + NOISE),
+    )  # the standard error is 0.016
     assert leader_of({A: 90, B: 50, C: 20}, best, near, far) == B
     assert leader_of({A: 40, B: 50, C: 20}, best, near, far) == A
     assert board_of(best, near, far).leader.theory == A  # nothing is known of how simple they are
 
 
 def test_frozen_predictions_count_more_than_experiments_left_out():
-    ornate = [scored(A, name, -0.5 + NOISE, learned=frozen) for name, frozen in (("e", None), ("f", -0.56 + NOISE))]
+    ornate = [
+        scored(A, name, -0.5 + NOISE, learned=frozen)
+        for name, frozen in (("e", None), ("f", -0.56 + NOISE))
+    ]
     simple = [scored(B, name, -0.51 - NOISE, learned=-0.5 - NOISE) for name in "ef"]
     assert leader_of({A: 90, B: 50}, *ornate, *simple) == B
-    better = [scored(A, name, -0.5 + NOISE, learned=frozen) for name, frozen in (("e", None), ("f", -0.4 + 0 * NOISE))]
+    better = [
+        scored(A, name, -0.5 + NOISE, learned=frozen)
+        for name, frozen in (("e", None), ("f", -0.4 + 0 * NOISE))
+    ]
     assert leader_of({A: 90, B: 50}, *better, *simple) == A
 
 
@@ -103,7 +117,9 @@ def test_sealed_answers_choose_the_leader_once_they_are_open():
     records = scored(A, "e", -0.5 + 0 * NOISE), scored(B, "e", -0.51 + NOISE)
 
     def on_sealed(theory, scores):
-        return SealedScored(theory=theory, experiments=("s",), n_draws=4, scores=(units(scores),), squared=((0.0,),))
+        return SealedScored(
+            theory=theory, experiments=("s",), n_draws=4, scores=(units(scores),), squared=((0.0,),)
+        )
 
     sealed = on_sealed(A, -0.6 + NOISE), on_sealed(B, -0.5 + 0 * NOISE)
     assert leader_of({A: 40, B: 50}, *records) == A
@@ -178,7 +194,9 @@ def test_errors_and_correlations_average_over_experiments_that_have_them():
 
 
 def test_theories_without_a_score_on_every_experiment_are_left_out():
-    board = board_of(scored(A, "e", [-0.5, -0.5]), scored(A, "f", [-0.5, -0.5]), scored(B, "e", [-0.1, -0.1]))
+    board = board_of(
+        scored(A, "e", [-0.5, -0.5]), scored(A, "f", [-0.5, -0.5]), scored(B, "e", [-0.1, -0.1])
+    )
     assert [line.theory for line in board.standings] == [A]
     with pytest.raises(KeyError, match=B):
         board.of(B)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theories.families import FAMILIES
-from theories.grammar import Composition, Grammar, Mechanism, Slot
-from theories.search import (
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot
+from lakatos.theories.search import (
     Map,
     Objective,
     Surrogate,
@@ -119,7 +119,10 @@ def test_the_greedy_choice_reaches_its_bound_on_a_thousand_instances():
     for _ in range(1000):
         n_candidates, n = int(rng.integers(1, 13)), int(rng.integers(1, 5))
         objective = instance((n_candidates, int(rng.integers(1, 7)), int(rng.integers(2**32))))
-        best = max(objective.value(subset) for subset in combinations(range(n_candidates), min(n, n_candidates)))
+        best = max(
+            objective.value(subset)
+            for subset in combinations(range(n_candidates), min(n, n_candidates))
+        )
         assert objective.value(lazy_greedy(objective, n)) >= (1 - 1 / np.e) * best - 1e-12
 
 
@@ -138,8 +141,12 @@ def test_two_that_say_the_same_are_not_both_chosen():
 def test_the_archive_keeps_the_best_of_every_place_best_first(items):
     kept = archive(items, lambda item: item[0], lambda item: item[1])
     assert {place for place, _ in kept} == {place for place, _ in items}
-    assert all(quality == max(other for where, other in items if where == place) for place, quality in kept)
-    assert [quality for _, quality in kept] == sorted((quality for _, quality in kept), reverse=True)
+    assert all(
+        quality == max(other for where, other in items if where == place) for place, quality in kept
+    )
+    assert [quality for _, quality in kept] == sorted(
+        (quality for _, quality in kept), reverse=True
+    )
 
 
 def test_a_place_is_family_number_of_parameters_and_memory():
@@ -147,7 +154,11 @@ def test_a_place_is_family_number_of_parameters_and_memory():
     assert where.key_slots == ("first", "second")
     plain = Composition({"first": ("a",), "second": ("e",)})
     assert where.place(plain) == ((("a",), ("e",)), 1, False)
-    assert where.place(Composition({**plain.slots, "third": ("i", "j")})) == ((("a",), ("e",)), 3, True)
+    assert where.place(Composition({**plain.slots, "third": ("i", "j")})) == (
+        (("a",), ("e",)),
+        3,
+        True,
+    )
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -204,7 +215,9 @@ def test_the_surrogate_finds_what_only_helps_together():
 
 
 def test_the_chance_of_improvement_is_a_normal_tail():
-    chances = chances_of_improvement(np.array([[0.0, 1.0]]), np.array([[1.0, 2.0]]), np.array([0.0, -1.0]))
+    chances = chances_of_improvement(
+        np.array([[0.0, 1.0]]), np.array([[1.0, 2.0]]), np.array([0.0, -1.0])
+    )
     assert chances == pytest.approx(np.array([[0.5, 0.841344746]]))
     assert uncertainty(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.0, np.log(2), 0.0])
 
@@ -219,7 +232,12 @@ def test_edits_are_combined_and_said_in_words():
     assert both.key == Composition({"first": ("c",), "second": ("e",), "third": ("j",)}).key
     assert change_in_words(GRAMMAR, BASE, both) == "replace a by c in first; add j to third"
     assert change_in_words(GRAMMAR, both, BASE) == "replace c by a in first; drop j from third"
-    assert combined(GRAMMAR, BASE, [edits["replace a by b in first"], edits["replace a by c in first"]]) is None
+    assert (
+        combined(
+            GRAMMAR, BASE, [edits["replace a by b in first"], edits["replace a by c in first"]]
+        )
+        is None
+    )
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -231,16 +249,25 @@ def test_whatever_is_made_is_admissible_and_the_words_of_an_edit_are_the_grammar
     for made in (crossed(GRAMMAR, first, second, rng), combined(GRAMMAR, first, picked)):
         if made is not None:
             GRAMMAR.used(made)
-            assert all(set(names) <= {item.name for item in GRAMMAR.mechanisms} for names in made.slots.values())
+            assert all(
+                set(names) <= {item.name for item in GRAMMAR.mechanisms}
+                for names in made.slots.values()
+            )
     words, edit = edits[int(rng.integers(len(edits)))]
     assert change_in_words(GRAMMAR, first, edit) == words
 
 
 @settings(max_examples=100, deadline=None)
 @given(SIZES, st.integers(0, 13), st.integers(0, 5), st.integers(0, 2**16))
-def test_no_more_rationed_candidates_are_chosen_than_may_be_and_others_take_their_places(size, n, most, seed):
+def test_no_more_rationed_candidates_are_chosen_than_may_be_and_others_take_their_places(
+    size, n, most, seed
+):
     objective = instance(size)
     rationed = np.random.default_rng(seed).random(size[0]) < 0.5
     chosen = lazy_greedy(objective, n, rationed=rationed, most=most)
-    assert len(chosen) == len(set(chosen)) == min(n, int((~rationed).sum()) + min(most, int(rationed.sum())))
+    assert (
+        len(chosen)
+        == len(set(chosen))
+        == min(n, int((~rationed).sum()) + min(most, int(rationed.sum())))
+    )
     assert rationed[chosen].sum() <= most

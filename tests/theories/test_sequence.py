@@ -1,18 +1,23 @@
 import numpy as np
 import pytest
 
-from experiments.domains.learning import LearningDomain
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.errors import TrialsError
-from experiments.task import Stimuli, Trials
-from theories.behave import behave
-from theories.check import load_theory
-from theories.errors import TheoryProbabilityError, TheoryRaisedError, TheoryShapeError, TheorySourceError
-from theories.sandbox.client import Sandbox
-from theories.score import log_predictive
-from theories.sequence import expected, follow, follow_all, log_likelihood_of_all, simulate
-from theories.theory import TheoryProgram, read_program
-from theories.view import View
+from lakatos.experiments.domains.learning import LearningDomain
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.behave import behave
+from lakatos.theories.check import load_theory
+from lakatos.theories.errors import (
+    TheoryProbabilityError,
+    TheoryRaisedError,
+    TheoryShapeError,
+    TheorySourceError,
+)
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.score import log_predictive
+from lakatos.theories.sequence import expected, follow, follow_all, log_likelihood_of_all, simulate
+from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.view import View
 
 BANDIT, PRODUCTS = LearningDomain(), MultiattributeDomain()
 RESCORLA_WAGNER = '''"""Rescorla-Wagner: people move the value of what they chose towards what it paid."""
@@ -61,7 +66,9 @@ def sandbox():
 
 def bandit(n_steps, payoff):
     stimuli = BANDIT.candidates({"n_steps": n_steps}, np.random.default_rng(0), 1)
-    return Stimuli(dict(stimuli.arrays) | {"payoff": np.broadcast_to(payoff, (n_steps, 3, 2)).astype(float)})
+    return Stimuli(
+        dict(stimuli.arrays) | {"payoff": np.broadcast_to(payoff, (n_steps, 3, 2)).astype(float)}
+    )
 
 
 def answers(stimuli, responses, **feedback):
@@ -74,7 +81,9 @@ def answers(stimuli, responses, **feedback):
         np.tile(np.arange(n_steps), n_people),
         responses.ravel(),
         np.ones(responses.size, dtype=int),
-        feedback={name: np.asarray(column, dtype=float).ravel() for name, column in feedback.items()},
+        feedback={
+            name: np.asarray(column, dtype=float).ravel() for name, column in feedback.items()
+        },
     )
 
 
@@ -105,7 +114,9 @@ def test_following_people_is_the_loop_over_their_answers(sandbox):
 def test_the_first_choice_and_the_first_update_are_those_of_the_formula(sandbox):
     trials = answers(bandit(2, 0.0), [[1, 1]], reward=[[1.0, 0.0]], next_state=[[0.0, 0.0]])
     with sandbox.open_session(RESCORLA_WAGNER, []) as session:
-        found = follow(session, BANDIT, {"rate": np.array([0.4]), "sensitivity": np.array([2.0])}, trials)
+        found = follow(
+            session, BANDIT, {"rate": np.array([0.4]), "sensitivity": np.array([2.0])}, trials
+        )
     second = 1 / (1 + np.exp(-2.0 * (0.7 - 0.5)))
     np.testing.assert_allclose(found.probabilities[0], [[0.5, 0.5], [1 - second, second]])
 
@@ -117,7 +128,9 @@ def test_people_with_fewer_answers_are_padded_not_scored(sandbox):
         feedback={"reward": np.zeros(4), "next_state": np.zeros(4)},
     )  # fmt: skip
     with sandbox.open_session(RESCORLA_WAGNER, []) as session:
-        found = follow(session, BANDIT, {"rate": np.array([0.5]), "sensitivity": np.array([2.0])}, trials)
+        found = follow(
+            session, BANDIT, {"rate": np.array([0.5]), "sensitivity": np.array([2.0])}, trials
+        )
     assert found.log_likelihood[0, 0] == pytest.approx(np.log(0.5))
     assert np.isnan(found.own[0, 1:]).all()
     assert not np.isnan(found.own[1]).any()
@@ -131,7 +144,9 @@ def test_experiments_walked_together_are_walked_as_each_alone(sandbox, n_draws):
     for n_people, n_steps in ((2, 9), (3, 12)):
         rewards = rng.integers(0, 2, (n_people, n_steps)) * 1.0
         responses = rng.integers(0, 2, (n_people, n_steps))
-        experiments.append(answers(bandit(n_steps, 0.0), responses, reward=rewards, next_state=0 * rewards))
+        experiments.append(
+            answers(bandit(n_steps, 0.0), responses, reward=rewards, next_state=0 * rewards)
+        )
     draws = {"rate": rng.random(n_draws), "sensitivity": rng.uniform(1, 5, n_draws)}
     with sandbox.open_session(RESCORLA_WAGNER, []) as session:
         together = follow_all(session, BANDIT, draws, experiments)
@@ -141,12 +156,19 @@ def test_experiments_walked_together_are_walked_as_each_alone(sandbox, n_draws):
         np.testing.assert_allclose(one.log_likelihood, other.log_likelihood, rtol=1e-12)
         np.testing.assert_allclose(one.probabilities, other.probabilities, rtol=1e-12)
         np.testing.assert_allclose(one.own, other.own, rtol=1e-12)
-    np.testing.assert_allclose(likelihood, np.concatenate([item.log_likelihood for item in each], axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        likelihood, np.concatenate([item.log_likelihood for item in each], axis=1), rtol=1e-12
+    )
 
 
 def test_counts_without_an_order_are_refused(sandbox):
-    pooled = Trials("x", bandit(1, 0.0), np.zeros(1, int), np.zeros(1, int), np.zeros(1, int), np.array([7]))
-    with sandbox.open_session(RESCORLA_WAGNER, []) as session, pytest.raises(TrialsError, match="published as counts"):
+    pooled = Trials(
+        "x", bandit(1, 0.0), np.zeros(1, int), np.zeros(1, int), np.zeros(1, int), np.array([7])
+    )
+    with (
+        sandbox.open_session(RESCORLA_WAGNER, []) as session,
+        pytest.raises(TrialsError, match="published as counts"),
+    ):
         follow(session, BANDIT, {"rate": np.array([0.5])}, pooled)
 
 
@@ -154,8 +176,14 @@ def test_what_was_simulated_is_followed_with_the_same_probabilities(sandbox):
     people = {"rate": np.linspace(0.1, 0.9, 16), "sensitivity": np.full(16, 4.0)}
     stimuli = BANDIT.candidates({"n_steps": 30, "task": "reversal"}, np.random.default_rng(3), 1)
     with sandbox.open_session(RESCORLA_WAGNER, []) as session:
-        done = simulate(session, BANDIT, people, stimuli, np.arange(30)[None], np.random.default_rng(4))
-        trials = answers(stimuli, done.response[:, 0], **{name: column[:, 0] for name, column in done.feedback.items()})
+        done = simulate(
+            session, BANDIT, people, stimuli, np.arange(30)[None], np.random.default_rng(4)
+        )
+        trials = answers(
+            stimuli,
+            done.response[:, 0],
+            **{name: column[:, 0] for name, column in done.feedback.items()},
+        )
         found = follow(session, BANDIT, people, trials)
     p = np.take_along_axis(done.probabilities[:, 0], done.response[:, 0, :, None], axis=-1)[..., 0]
     np.testing.assert_allclose(np.diag(found.log_likelihood), np.log(p).sum(axis=-1))
@@ -164,9 +192,13 @@ def test_what_was_simulated_is_followed_with_the_same_probabilities(sandbox):
 @pytest.mark.statistical
 def test_simulated_choices_agree_with_the_stated_probabilities(sandbox):
     people = {"rate": np.full(4096, 0.4), "sensitivity": np.full(4096, 3.0)}
-    stimuli = BANDIT.candidates({"n_steps": 8, "best": 0.9, "others": 0.1}, np.random.default_rng(3), 1)
+    stimuli = BANDIT.candidates(
+        {"n_steps": 8, "best": 0.9, "others": 0.1}, np.random.default_rng(3), 1
+    )
     with sandbox.open_session(RESCORLA_WAGNER, []) as session:
-        done = simulate(session, BANDIT, people, stimuli, np.arange(8)[None], np.random.default_rng(4))
+        done = simulate(
+            session, BANDIT, people, stimuli, np.arange(8)[None], np.random.default_rng(4)
+        )
     p = done.probabilities[:, 0, :, 1]
     gap = (done.response[:, 0] - p).mean(axis=0)
     assert (np.abs(gap) < 4 * np.sqrt((p * (1 - p)).mean(axis=0) / len(p))).all()
@@ -182,7 +214,9 @@ def test_two_step_choices_lead_to_the_states_that_the_schedule_fixed():
     np.testing.assert_array_equal(shown["state"], after["next_state"])
     assert "payoff" not in shown
     paid = BANDIT.feedback(second, shown, np.array([[1], [1]]))["reward"][:, 0]
-    np.testing.assert_array_equal(paid, stimuli["payoff"][1, after["next_state"][:, 0].astype(int), 1])
+    np.testing.assert_array_equal(
+        paid, stimuli["payoff"][1, after["next_state"][:, 0].astype(int), 1]
+    )
 
 
 def test_a_habit_is_seen_in_the_sequence_and_not_in_the_proportions(sandbox):
@@ -194,14 +228,28 @@ def test_a_habit_is_seen_in_the_sequence_and_not_in_the_proportions(sandbox):
     repeated = (done.response[:, 1:] == done.response[:, :-1]).mean()
     assert abs(repeated - 0.9) < 4 * np.sqrt(0.09 / done.response[:, 1:].size)
     with sandbox.open_session(REPEAT, []) as session:
-        p = expected(session, PRODUCTS, {"habit": np.full(256, 0.9)}, stimuli, np.random.default_rng(2))
+        p = expected(
+            session, PRODUCTS, {"habit": np.full(256, 0.9)}, stimuli, np.random.default_rng(2)
+        )
     assert np.abs(p.mean(axis=0) - 0.5).max() < 0.1
 
 
 def test_a_theory_never_sees_what_would_follow(sandbox):
-    nosy = RESCORLA_WAGNER.replace('trials["available"].shape[-1]', 'int(trials["payoff"].shape[-1])')
-    with sandbox.open_session(nosy, []) as session, pytest.raises(TheoryRaisedError, match="there is no 'payoff'"):
-        simulate(session, BANDIT, {"rate": np.ones(2)}, bandit(3, 1.0), np.arange(3)[None], np.random.default_rng(0))
+    nosy = RESCORLA_WAGNER.replace(
+        'trials["available"].shape[-1]', 'int(trials["payoff"].shape[-1])'
+    )
+    with (
+        sandbox.open_session(nosy, []) as session,
+        pytest.raises(TheoryRaisedError, match="there is no 'payoff'"),
+    ):
+        simulate(
+            session,
+            BANDIT,
+            {"rate": np.ones(2)},
+            bandit(3, 1.0),
+            np.arange(3)[None],
+            np.random.default_rng(0),
+        )
 
 
 def test_a_theory_that_does_not_broadcast_is_walked_one_draw_at_a_time(sandbox):
@@ -215,7 +263,9 @@ def test_a_theory_that_does_not_broadcast_is_walked_one_draw_at_a_time(sandbox):
     for source in (RESCORLA_WAGNER, loop):
         with sandbox.open_session(source, []) as session:
             stimuli = BANDIT.candidates({"n_steps": 12}, np.random.default_rng(0), 1)
-            done = simulate(session, BANDIT, draws, stimuli, np.arange(12)[None], np.random.default_rng(1))
+            done = simulate(
+                session, BANDIT, draws, stimuli, np.arange(12)[None], np.random.default_rng(1)
+            )
             found.append(done.probabilities)
             assert session.broadcasts == (source == RESCORLA_WAGNER)
     np.testing.assert_allclose(*found)
@@ -234,15 +284,22 @@ def test_draws_that_mix_only_after_some_steps_are_found_out(sandbox):
     found = []
     for source in (RESCORLA_WAGNER, mixing):
         with sandbox.open_session(source, []) as session:
-            done = simulate(session, BANDIT, draws, stimuli, np.arange(8)[None], np.random.default_rng(1))
+            done = simulate(
+                session, BANDIT, draws, stimuli, np.arange(8)[None], np.random.default_rng(1)
+            )
             found.append(done.probabilities)
     assert not session.broadcasts
     np.testing.assert_allclose(*found)
 
 
 def test_probabilities_that_do_not_sum_to_one_are_refused_with_their_step(sandbox):
-    wrong = RESCORLA_WAGNER.replace("return strength / strength.sum(axis=-1)[..., None]", "return strength")
-    with sandbox.open_session(wrong, []) as session, pytest.raises(TheoryProbabilityError, match="at step 0, draw 0"):
+    wrong = RESCORLA_WAGNER.replace(
+        "return strength / strength.sum(axis=-1)[..., None]", "return strength"
+    )
+    with (
+        sandbox.open_session(wrong, []) as session,
+        pytest.raises(TheoryProbabilityError, match="at step 0, draw 0"),
+    ):
         simulate(
             session, BANDIT, {"rate": np.ones(2), "sensitivity": np.ones(2)}, bandit(3, 1.0), np.arange(3)[None],
             np.random.default_rng(0),
@@ -263,7 +320,9 @@ def test_learning_without_a_beginning_is_refused():
 
 
 def test_a_state_of_the_wrong_shape_is_the_theorys_error(sandbox):
-    wrong = RESCORLA_WAGNER.replace("return strength / strength.sum(axis=-1)[..., None]", "return strength[..., :1]")
+    wrong = RESCORLA_WAGNER.replace(
+        "return strength / strength.sum(axis=-1)[..., None]", "return strength[..., :1]"
+    )
     with pytest.raises(TheoryShapeError, match="must be"):
         load_theory(TheoryProgram(wrong, "test"), BANDIT, sandbox)
 
@@ -272,7 +331,14 @@ def test_counts_are_predicted_by_what_is_expected_in_any_order(sandbox):
     stimuli = PRODUCTS.space({"validities": [0.8, 0.7], "levels": [0, 1]})
     n = len(stimuli)
     pooled = Trials(
-        "x", stimuli, np.zeros(n, int), np.arange(n), np.ones(n, int), np.full(n, 9), pooled=True, n_people=9
+        "x",
+        stimuli,
+        np.zeros(n, int),
+        np.arange(n),
+        np.ones(n, int),
+        np.full(n, 9),
+        pooled=True,
+        n_people=9,
     )
     theory = read_program(TheoryProgram(REPEAT, "test"))
     with View(theory, PRODUCTS, sandbox, [stimuli]) as view:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.task import Stimuli
-from theories.check import load_theory
-from theories.errors import (
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.check import load_theory
+from lakatos.theories.errors import (
     PriorError,
     TheoryError,
     TheoryProbabilityError,
@@ -14,8 +14,8 @@ from theories.errors import (
     TheoryShapeError,
     TheorySourceError,
 )
-from theories.laboratory import Laboratory
-from theories.theory import TheoryProgram, read_program
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()
 CLAIM = '"""Adding up: people add\nup the ratings."""\n'
@@ -73,7 +73,10 @@ class TestReadProgram:
             (CLAIM + "PARAMETERS = [1]\n" + CHOOSE, "declares no PARAMETERS"),
             (CLAIM + "PARAMETERS = dict()\n" + CHOOSE, "PARAMETERS at line 3 is not a literal"),
             (GOOD + "COMPOSITION = 5\n", "COMPOSITION must name mechanisms by slot"),
-            (GOOD + "COMPOSITION = {'weight': 'equal'}\n", "COMPOSITION must name mechanisms by slot"),
+            (
+                GOOD + "COMPOSITION = {'weight': 'equal'}\n",
+                "COMPOSITION must name mechanisms by slot",
+            ),
             (GOOD + "COMPOSITION = {1: ['equal']}\n", "COMPOSITION must name mechanisms by slot"),
         ],
     )
@@ -131,8 +134,16 @@ class TestLoadTheory:
                 TheoryProbabilityError,
                 r"the first is \[nan nan\]",
             ),
-            ("return xp.zeros((2, 3, 4, 5))", TheoryShapeError, r"array of shape \(2, 3, 4, 5\); it must be"),
-            ("return parameters['nothing'] + 0 * trials['rating_max']", TheoryRaisedError, "nothing"),
+            (
+                "return xp.zeros((2, 3, 4, 5))",
+                TheoryShapeError,
+                r"array of shape \(2, 3, 4, 5\); it must be",
+            ),
+            (
+                "return parameters['nothing'] + 0 * trials['rating_max']",
+                TheoryRaisedError,
+                "nothing",
+            ),
             (
                 "return 0.5 * parameters['lapse'] + 0.5 * xp.arange(len(trials['rating_max'])) / 100",
                 TheoryProbabilityError,

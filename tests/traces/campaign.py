@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from traces.digest import Digest
-from traces.errors import JournalError
-from traces.record import Record
-from traces.step import StepContext, Trace
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import JournalError
+from lakatos.traces.record import Record
+from lakatos.traces.step import StepContext, Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mortal import die_when
@@ -40,7 +40,9 @@ async def run(folder: Path) -> None:
         trace = Trace.create(folder, seed=11, types=TYPES)
     inputs: tuple[Digest, ...] = ()
     for number in range(N_STEPS):
-        recorded = await trace.step("draw", draw, returns=Drawn, inputs=inputs, position={"number": number})
+        recorded = await trace.step(
+            "draw", draw, returns=Drawn, inputs=inputs, position={"number": number}
+        )
         inputs = (recorded.digest, recorded.record.arrays)
     trace.close()
 

@@ -5,9 +5,9 @@ from typing import Literal
 import pytest
 from hypothesis import settings
 
-from traces.digest import Digest
-from traces.record import Record, Tombstone
-from traces.step import Trace
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record, Tombstone
+from lakatos.traces.step import Trace
 
 # A test waits for the disk, so how long an example takes says nothing about the code.
 settings.register_profile("disk", deadline=None)
@@ -59,10 +59,18 @@ def filled(tmp_path) -> Callable[[str, int], Path]:
         folder = tmp_path / name
         with Trace.create(folder, seed=7, types=TYPES) as trace:
             for number in range(n):
-                draw = trace.record(Drawn(value=number / 3), name="draw", position={"number": number})
+                draw = trace.record(
+                    Drawn(value=number / 3), name="draw", position={"number": number}
+                )
                 table = trace.artifacts.put_json({"number": number, "text": "x" * 50})
-                trace.record(Scored(table=table, total=1.5), name="score", inputs=(draw.digest, table))
-            trace.record(Tombstone(target=draw.digest, reason="withdrawn"), name="erase", inputs=(draw.digest,))
+                trace.record(
+                    Scored(table=table, total=1.5), name="score", inputs=(draw.digest, table)
+                )
+            trace.record(
+                Tombstone(target=draw.digest, reason="withdrawn"),
+                name="erase",
+                inputs=(draw.digest,),
+            )
         return folder
 
     return fill

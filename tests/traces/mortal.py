@@ -7,8 +7,8 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from traces.stores import STORES
-from traces.stores.store import Row
+from lakatos.traces.stores import STORES
+from lakatos.traces.stores.store import Row
 
 
 class Mortal:

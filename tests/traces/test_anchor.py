@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from traces import head as heads
-from traces.anchor import anchors_folder, stamp, stamped_at, write_anchor
-from traces.errors import HeadError
-from traces.head import write_head
-from traces.verify import verify
+from lakatos.traces import head as heads
+from lakatos.traces.anchor import anchors_folder, stamp, stamped_at, write_anchor
+from lakatos.traces.errors import HeadError
+from lakatos.traces.head import write_head
+from lakatos.traces.verify import verify
 
 TODAY = datetime.now(UTC)
 TOMORROW = TODAY + timedelta(days=1)
@@ -60,7 +60,10 @@ def test_each_anchor_names_the_one_before_it(filled) -> None:
     first = write_anchor(date(2020, 1, 1))
     second = json.loads(write_anchor(date(2020, 1, 2)).read_text())
     assert second["previous"] == heads.digest_bytes(first.read_bytes())
-    assert sorted(path.name for path in anchors_folder().iterdir()) == ["2020-01-01.json", "2020-01-02.json"]
+    assert sorted(path.name for path in anchors_folder().iterdir()) == [
+        "2020-01-01.json",
+        "2020-01-02.json",
+    ]
 
 
 # --- a time stamp server of the test's own, made with openssl -------------------------------------------------------
@@ -104,7 +107,17 @@ def clock(tmp_path):
     class Answering(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             (place / "query").write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = ["openssl", "ts", "-reply", "-config", "config", "-queryfile", "query", "-out", "reply"]
+            reply = [
+                "openssl",
+                "ts",
+                "-reply",
+                "-config",
+                "config",
+                "-queryfile",
+                "query",
+                "-out",
+                "reply",
+            ]
             subprocess.run(reply, cwd=place, check=True, capture_output=True)
             self.send_response(200)
             self.end_headers()

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from traces.artifact import ArtifactStore, pack_arrays, unpack_arrays
-from traces.digest import digest_bytes
-from traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
+from lakatos.traces.artifact import ArtifactStore, pack_arrays, unpack_arrays
+from lakatos.traces.digest import digest_bytes
+from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
 
 dtypes = st.one_of(
     hnp.boolean_dtypes(),
@@ -104,8 +104,8 @@ LIMITED = """
 import os, resource, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from traces.artifact import ArtifactStore
-from traces.errors import ArtifactError
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.errors import ArtifactError
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, resource.RLIM_INFINITY))
 try:
     ArtifactStore(Path({folder!r})).put(os.urandom(5_000))
@@ -116,6 +116,8 @@ except ArtifactError as error:
 
 def test_a_write_that_fails_leaves_nothing(store, request):
     script = LIMITED.format(root=str(request.config.rootpath), folder=str(store.folder))
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert "`lakatos resume`" in result.stdout
     assert [path for path in store.folder.rglob("*") if path.is_file()] == []

@@ -5,12 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.digest import canonical_json, digest_of
-from traces.errors import RecordError
+from lakatos.traces.digest import canonical_json, digest_of
+from lakatos.traces.errors import RecordError
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | text,
     lambda inner: st.lists(inner) | st.dictionaries(text, inner),
 )
 
@@ -42,7 +46,18 @@ def test_known_digest_is_sha256_of_the_text():
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, [-math.inf], {1: 2}, {"a": [{None: 1}]}, b"bytes", {1, 2}, object(), "\ud800"]
+    "value",
+    [
+        math.nan,
+        math.inf,
+        [-math.inf],
+        {1: 2},
+        {"a": [{None: 1}]},
+        b"bytes",
+        {1, 2},
+        object(),
+        "\ud800",
+    ],
 )
 def test_what_json_has_no_word_for_is_refused(value):
     with pytest.raises(RecordError, match="canonical JSON"):

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.traces.forge import TYPES, HonestRun, try_forgery
-from traces.verify import verify
+from lakatos.traces.verify import verify
 
 
 @pytest.fixture

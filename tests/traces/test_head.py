@@ -8,11 +8,21 @@ from contextlib import closing
 import pytest
 from forging import rewrite, shifted
 
-from traces.errors import HeadError
-from traces.head import HEADS_FILE, KEY_FILE, Head, home, identity, kept_apart, known_key, laboratory_key, write_head
-from traces.journal import Journal
-from traces.step import JOURNAL_FILE, Trace
-from traces.verify import verify
+from lakatos.traces.errors import HeadError
+from lakatos.traces.head import (
+    HEADS_FILE,
+    KEY_FILE,
+    Head,
+    home,
+    identity,
+    kept_apart,
+    known_key,
+    laboratory_key,
+    write_head,
+)
+from lakatos.traces.journal import Journal
+from lakatos.traces.step import JOURNAL_FILE, Trace
+from lakatos.traces.verify import verify
 
 
 @pytest.fixture
@@ -40,7 +50,9 @@ def cut(folder, seq):
     import sqlite3
 
     with closing(sqlite3.connect(folder / JOURNAL_FILE, isolation_level=None)) as database:
-        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        triggers = database.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
+        ).fetchall()
         for name, _ in triggers:
             database.execute(f"DROP TRIGGER {name}")
         database.execute("DELETE FROM event WHERE seq > ?", (seq,))
@@ -72,7 +84,11 @@ def test_a_home_that_cannot_be_made_is_named(tmp_path, monkeypatch) -> None:
 
 
 def test_a_head_is_kept_in_both_places_and_the_same_end_once(folder, types, drawn) -> None:
-    assert write_head(folder, begins=True) == write_head(folder) == Head(11, heads_last(folder)["hash"])
+    assert (
+        write_head(folder, begins=True)
+        == write_head(folder)
+        == Head(11, heads_last(folder)["hash"])
+    )
     with Trace.open(folder, types) as trace:
         trace.record(drawn(value=1.0), name="draw", position={"number": 99})
     write_head(folder, begins=True)
@@ -85,7 +101,9 @@ def heads_last(folder):
     return json.loads((folder / HEADS_FILE).read_text().splitlines()[-1])
 
 
-def test_a_tail_cut_off_together_with_the_heads_beside_it_is_found_by_the_second_place(folder, types) -> None:
+def test_a_tail_cut_off_together_with_the_heads_beside_it_is_found_by_the_second_place(
+    folder, types
+) -> None:
     write_head(folder, begins=True)
     (folder / HEADS_FILE).unlink()
     cut(folder, 8)
@@ -133,7 +151,9 @@ def test_a_line_that_was_changed_dropped_or_moved_is_found(folder, types, drawn,
 def test_heads_without_a_signature_show_a_cut_and_nothing_about_a_forger(folder, types) -> None:
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
         seq, event_hash = journal.head
-    (folder / HEADS_FILE).write_text(json.dumps({"hash": event_hash, "seq": seq, "time_utc": "2026-01-01"}) + "\n")
+    (folder / HEADS_FILE).write_text(
+        json.dumps({"hash": event_hash, "seq": seq, "time_utc": "2026-01-01"}) + "\n"
+    )
     assert heads_of(folder, types, unsigned=True).detail.endswith("(1, 0 of them signed)")
     found = heads_of(folder, types)
     assert not found.ok
@@ -144,11 +164,15 @@ def test_heads_without_a_signature_show_a_cut_and_nothing_about_a_forger(folder,
 
 def written_anew(folder, seconds=-86_400.0):
     """Every event written anew with another time, and no head beside it, as a forger would without the key."""
-    rewrite(folder, range(1, 10**6), lambda row: row._replace(time_utc=shifted(row.time_utc, seconds)))
+    rewrite(
+        folder, range(1, 10**6), lambda row: row._replace(time_utc=shifted(row.time_utc, seconds))
+    )
     (folder / HEADS_FILE).unlink()
 
 
-def test_a_journal_written_anew_from_its_first_event_is_found_and_its_orphaned_heads_are_named(folder, types) -> None:
+def test_a_journal_written_anew_from_its_first_event_is_found_and_its_orphaned_heads_are_named(
+    folder, types
+) -> None:
     write_head(folder, begins=True)
     assert verify(folder, types).ok
     before = apart(folder)
@@ -175,11 +199,15 @@ def test_nothing_is_signed_after_a_cut(folder, types) -> None:
     write_head(folder, begins=True)
     (folder / HEADS_FILE).unlink()
     cut(folder, 8)
-    with pytest.raises(HeadError, match="a head of event 11 was signed that the journal does not have"):
+    with pytest.raises(
+        HeadError, match="a head of event 11 was signed that the journal does not have"
+    ):
         write_head(folder)
 
 
-def test_an_older_copy_that_was_restored_on_purpose_goes_on_and_is_named(folder, types, drawn) -> None:
+def test_an_older_copy_that_was_restored_on_purpose_goes_on_and_is_named(
+    folder, types, drawn
+) -> None:
     write_head(folder, begins=True)
     copy = folder.parent / "copy"
     shutil.copytree(folder, copy)
@@ -209,8 +237,12 @@ def times_of(folder, types):
     return next(check for check in verify(folder, types).checks if check.name == "times")
 
 
-@pytest.mark.parametrize(("seconds", "problem"), [(-7200.0, "backdated"), (7200.0, "after the head that covers it")])
-def test_an_event_that_says_another_time_than_its_heads_is_found(folder, types, drawn, seconds, problem) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "problem"), [(-7200.0, "backdated"), (7200.0, "after the head that covers it")]
+)
+def test_an_event_that_says_another_time_than_its_heads_is_found(
+    folder, types, drawn, seconds, problem
+) -> None:
     """A laboratory that signs what it backdated itself: earlier heads say when it cannot have been written."""
     write_head(folder, begins=True)
     with Trace.open(folder, types) as trace:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from traces.head import laboratory_key
-from traces.home import CACHES, cache_home, settle_caches, user_home
+from lakatos.traces.head import laboratory_key
+from lakatos.traces.home import CACHES, cache_home, settle_caches, user_home
 
 STAMPER = """
 import os, time
@@ -50,7 +50,9 @@ def test_an_empty_home_is_used(tmp_path, monkeypatch):
     assert dict(os.environ) == before
 
 
-def test_without_a_home_the_virtual_environment_holds_the_key_and_all_caches(no_home, tmp_path, monkeypatch):
+def test_without_a_home_the_virtual_environment_holds_the_key_and_all_caches(
+    no_home, tmp_path, monkeypatch
+):
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     assert settle_caches() == tmp_path / "home" / ".cache"
     assert {os.environ[variable] for variable in CACHES} == {
@@ -60,7 +62,9 @@ def test_without_a_home_the_virtual_environment_holds_the_key_and_all_caches(no_
     assert (tmp_path / "home" / ".lakatos" / "heads.key").stat().st_mode & 0o777 == 0o600
 
 
-def test_without_home_and_environment_caches_are_private_temporary_folders(no_home, tmp_path, monkeypatch):
+def test_without_home_and_environment_caches_are_private_temporary_folders(
+    no_home, tmp_path, monkeypatch
+):
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     private = tmp_path / f"lakatos-{os.getuid()}"

@@ -3,9 +3,9 @@ import sqlite3
 
 import pytest
 
-from traces.digest import canonical_json, digest_bytes, digest_of
-from traces.errors import InboxError, RecordError
-from traces.inbox import Inbox
+from lakatos.traces.digest import canonical_json, digest_bytes, digest_of
+from lakatos.traces.errors import InboxError, RecordError
+from lakatos.traces.inbox import Inbox
 
 
 @pytest.fixture
@@ -66,7 +66,12 @@ def test_nothing_that_stays_of_an_erased_batch_tells_its_content_from_another(in
     digest = inbox.deliver("page", {"answer": 1}, batch_key="a")
     (batch,) = inbox.pending()
     assert digest == digest_of(
-        {"source": "page", "batch_key": "a", "payload": digest_bytes(batch.payload), "salt": batch.salt}
+        {
+            "source": "page",
+            "batch_key": "a",
+            "payload": digest_bytes(batch.payload),
+            "salt": batch.salt,
+        }
     )
     inbox.erase(digest)
     connection = sqlite3.connect(inbox.path)
@@ -127,7 +132,9 @@ def deliver_many(path, source):
 
 def test_several_processes_deliver_while_one_takes(inbox):
     context = multiprocessing.get_context("spawn")
-    others = [context.Process(target=deliver_many, args=(inbox.path, f"page {n}")) for n in range(3)]
+    others = [
+        context.Process(target=deliver_many, args=(inbox.path, f"page {n}")) for n in range(3)
+    ]
     for other in others:
         other.start()
     taken = []

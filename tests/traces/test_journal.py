@@ -8,8 +8,8 @@ from itertools import islice, pairwise
 
 import pytest
 
-from traces.digest import digest_of
-from traces.errors import (
+from lakatos.traces.digest import digest_of
+from lakatos.traces.errors import (
     ChainBrokenError,
     JournalError,
     LockedError,
@@ -17,13 +17,18 @@ from traces.errors import (
     ReadOnlyError,
     RecordError,
 )
-from traces.journal import INTENT, Entry, Journal, step_key
+from lakatos.traces.journal import INTENT, Entry, Journal, step_key
 
 
 def write(journal, number, kind="noted", **body):
     position = {"number": number}
     return journal.append(
-        kind, {"number": number, **body}, key=step_key("note", (), position), name="note", position=position, inputs=()
+        kind,
+        {"number": number, **body},
+        key=step_key("note", (), position),
+        name="note",
+        position=position,
+        inputs=(),
     )
 
 
@@ -81,7 +86,9 @@ def test_of_events_of_one_commit_all_are_written_or_none(journal):
     with pytest.raises(JournalError, match="second result of one step"):
         journal.append_all([entry(2), entry(1), entry(3)])
     with pytest.raises(RecordError, match="is no digest"):
-        journal.append_all([entry(2), Entry("noted", {}, key="x", name="note", position={}, inputs=())])
+        journal.append_all(
+            [entry(2), Entry("noted", {}, key="x", name="note", position={}, inputs=())]
+        )
     assert list(journal.events()) == [first]
     assert write(journal, 2).seq == 2
 
@@ -109,7 +116,9 @@ def test_a_log_cut_in_the_middle_of_a_record_ends_at_the_last_whole_one(file, tm
 
 def test_the_record_digest_depends_on_the_record_only(journal):
     event = write(journal, 1)
-    expected = digest_of({"kind": event.kind, "key": event.key, "inputs": event.inputs, "body": event.body})
+    expected = digest_of(
+        {"kind": event.kind, "key": event.key, "inputs": event.inputs, "body": event.body}
+    )
     assert event.record_digest == expected
 
 
@@ -200,7 +209,10 @@ def test_a_file_that_is_no_database_is_named(file):
 
 def test_reading_refuses_to_write(path):
     Journal.create(path, {}).close()
-    with Journal.open(path, read_only=True) as journal, pytest.raises(ReadOnlyError, match="for reading only"):
+    with (
+        Journal.open(path, read_only=True) as journal,
+        pytest.raises(ReadOnlyError, match="for reading only"),
+    ):
         write(journal, 1)
 
 
@@ -242,7 +254,10 @@ def test_nothing_is_written_after_a_changed_event(file):
         other.execute("UPDATE event SET time_utc = '2020-01-01'")
     with pytest.raises(ChainBrokenError, match=r"event 1 \(noted of 'note'\).*was changed"):
         Journal.open(file)
-    with Journal.open(file, read_only=True) as journal, pytest.raises(ChainBrokenError, match="event 1"):
+    with (
+        Journal.open(file, read_only=True) as journal,
+        pytest.raises(ChainBrokenError, match="event 1"),
+    ):
         list(journal.events())
 
 
@@ -310,7 +325,7 @@ import resource, sys
 from pathlib import Path
 sys.path[:0] = [{tests!r}, {root!r}]
 from test_journal import fill_disk
-from traces.journal import Journal
+from lakatos.traces.journal import Journal
 journal = Journal.create(Path({path!r}), {{}})
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
 message, n_events = fill_disk(journal)
@@ -320,8 +335,12 @@ print(n_events, message)
 
 
 def test_a_limit_on_file_sizes_loses_nothing_that_was_recorded(file, request):
-    script = LIMITED.format(tests=str(request.path.parent), root=str(request.config.rootpath), path=str(file))
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = LIMITED.format(
+        tests=str(request.path.parent), root=str(request.config.rootpath), path=str(file)
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     n_events, _, message = result.stdout.partition(" ")
     assert "`lakatos resume`" in message
     assert message.count("\n") == 1

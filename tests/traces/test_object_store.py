@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from traces.artifact import ArtifactStore
-from traces.digest import digest_bytes
-from traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
-from traces.object_store import ObjectStore, artifacts_at, artifacts_in
-from traces.place import settle
-from traces.record import Tombstone
-from traces.step import Trace
-from traces.verify import verify
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import digest_bytes
+from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
+from lakatos.traces.object_store import ObjectStore, artifacts_at, artifacts_in
+from lakatos.traces.place import settle
+from lakatos.traces.record import Tombstone
+from lakatos.traces.step import Trace
+from lakatos.traces.verify import verify
 
 pytest.importorskip("fsspec", reason="fsspec is not installed: pip install 'lakatos[scale]'")
 
@@ -23,11 +23,15 @@ def store(request, tmp_path):
     place = uuid.uuid4().hex
     if request.param == "s3":
         return artifacts_at(f"{request.getfixturevalue('bucket')}/{place}")
-    if request.param == "dir":  # a file system of fsspec where what is being written can be seen half
+    if (
+        request.param == "dir"
+    ):  # a file system of fsspec where what is being written can be seen half
         plain = ObjectStore(f"local://{tmp_path}/{place}")
         assert not plain._whole
         return plain
-    return artifacts_at(f"memory://{place}" if request.param == "memory" else f"file://{tmp_path}/{place}")
+    return artifacts_at(
+        f"memory://{place}" if request.param == "memory" else f"file://{tmp_path}/{place}"
+    )
 
 
 def test_what_is_put_comes_back(store):
@@ -56,7 +60,9 @@ def test_an_erased_artifact_is_gone_and_erasing_again_changes_nothing(store):
     assert list(store.digests()) == [other]
 
 
-@pytest.mark.parametrize("store", ["dir", "memory", "s3"], indirect=True)  # files: see test_artifact.py
+@pytest.mark.parametrize(
+    "store", ["dir", "memory", "s3"], indirect=True
+)  # files: see test_artifact.py
 def test_a_changed_object_is_noticed_at_each_read(store):
     digest = store.put(b"some data, some data, some data")
     path = store._path(digest)
@@ -105,8 +111,12 @@ def test_an_unreachable_store_is_an_error_in_one_line(bucket, monkeypatch):
     store = artifacts_at(f"{bucket}/x")
     nowhere = {"endpoint_url": "http://127.0.0.1:9"}
     once = {"retries": {"max_attempts": 0}}
-    store._files = fsspec.filesystem("s3", client_kwargs=nowhere, config_kwargs=once, skip_instance_cache=True)
-    with pytest.raises(ArtifactError, match=r"failed looking for artifact.*Check the store") as caught:
+    store._files = fsspec.filesystem(
+        "s3", client_kwargs=nowhere, config_kwargs=once, skip_instance_cache=True
+    )
+    with pytest.raises(
+        ArtifactError, match=r"failed looking for artifact.*Check the store"
+    ) as caught:
         store.put(b"one")
     assert "\n" not in str(caught.value)
 
@@ -119,7 +129,9 @@ def test_a_trace_keeps_its_artifacts_where_the_environment_says(tmp_path, bucket
     with Trace.create(folder, seed=7, types=types) as trace:
         tables = [trace.artifacts.put_json({"answers": n}) for n in range(2)]
         records = [
-            trace.record(scored(table=table, total=1.0), name="score", inputs=(table,), position={"n": n})
+            trace.record(
+                scored(table=table, total=1.0), name="score", inputs=(table,), position={"n": n}
+            )
             for n, table in enumerate(tables)
         ]
         trace.record(Tombstone(target=records[0].digest, reason="withdrawn"), name="erase")
@@ -127,4 +139,7 @@ def test_a_trace_keeps_its_artifacts_where_the_environment_says(tmp_path, bucket
     assert verify(folder, types, unsigned=True).ok
     store = artifacts_in(folder / "artifacts")
     store.erase(tables[1])
-    assert {check.name for check in verify(folder, types, unsigned=True).failures} == {"inputs", "references"}
+    assert {check.name for check in verify(folder, types, unsigned=True).failures} == {
+        "inputs",
+        "references",
+    }

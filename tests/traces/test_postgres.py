@@ -9,21 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from traces.errors import ChainBrokenError, JournalError, LockedError, NewerFormatError
-from traces.fold import canonical_digest
-from traces.journal import Journal, event_of, step_key
-from traces.place import holds_journal, run_folders, settle
-from traces.step import JOURNAL_FILE, Trace
-from traces.stores.postgres import PostgresStore, read_address
-from traces.verify import verify
+from lakatos.traces.errors import ChainBrokenError, JournalError, LockedError, NewerFormatError
+from lakatos.traces.fold import canonical_digest
+from lakatos.traces.journal import Journal, event_of, step_key
+from lakatos.traces.place import holds_journal, run_folders, settle
+from lakatos.traces.step import JOURNAL_FILE, Trace
+from lakatos.traces.stores.postgres import PostgresStore, read_address
+from lakatos.traces.verify import verify
 
-psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'lakatos[scale]'")
+psycopg = pytest.importorskip(
+    "psycopg", reason="psycopg is not installed: pip install 'lakatos[scale]'"
+)
 
 
 def write(journal, number, kind="noted", **body):
     position = {"number": number}
     return journal.append(
-        kind, {"number": number, **body}, key=step_key("note", (), position), name="note", position=position, inputs=()
+        kind,
+        {"number": number, **body},
+        key=step_key("note", (), position),
+        name="note",
+        position=position,
+        inputs=(),
     )
 
 
@@ -100,7 +107,9 @@ def test_two_sessions_that_both_believe_to_be_the_writer_cannot_both_go_on(path,
             written = write(other, 2)
             with pytest.raises(LockedError, match=f"written by process {os.getpid()}"):
                 write(journal, 3)
-        with pytest.raises(JournalError, match=r"newest event became another.*Nothing was written|is closed"):
+        with pytest.raises(
+            JournalError, match=r"newest event became another.*Nothing was written|is closed"
+        ):
             write(journal, 3)
         assert [event.seq for event in other.events()] == [1, 2]
         assert list(other.events())[-1] == written
@@ -112,7 +121,9 @@ def test_writers_of_different_runs_do_not_disturb_each_other(tmp_path, postgres)
         (tmp_path / f"{number}.url").write_text(postgres.address())
         journals.append(Journal.create(tmp_path / f"{number}.url", {"run": number}))
     threads = [
-        threading.Thread(target=lambda journal=journal: [write(journal, number) for number in range(25)])
+        threading.Thread(
+            target=lambda journal=journal: [write(journal, number) for number in range(25)]
+        )
         for journal in journals
     ]
     for thread in threads:
@@ -135,7 +146,11 @@ def test_a_changed_row_a_changed_trigger_and_a_dropped_index_are_found(path, adm
     with Journal.open(path, read_only=True) as journal:
         assert journal.store.problem() is None
         for statement, back, named in (
-            ("ALTER TABLE lakatos.event DISABLE TRIGGER event_change", "ENABLE TRIGGER event_change", "event_change"),
+            (
+                "ALTER TABLE lakatos.event DISABLE TRIGGER event_change",
+                "ENABLE TRIGGER event_change",
+                "event_change",
+            ),
             ("ALTER TABLE lakatos.event ADD COLUMN more text", "DROP COLUMN more", "more text"),
         ):
             admin.execute(statement)
@@ -147,7 +162,9 @@ def test_a_changed_row_a_changed_trigger_and_a_dropped_index_are_found(path, adm
 def test_a_newer_format_is_refused(path, admin):
     Journal.create(path, {}).close()
     run = run_of(admin, path)
-    change(admin, "meta", "UPDATE lakatos.meta SET value = '2' WHERE name = 'format' AND run = %s", run)
+    change(
+        admin, "meta", "UPDATE lakatos.meta SET value = '2' WHERE name = 'format' AND run = %s", run
+    )
     with pytest.raises(NewerFormatError, match="has format 2"):
         Journal.open(path, read_only=True)
 
@@ -171,7 +188,9 @@ def test_an_address_that_is_none_or_tells_a_password_is_refused(tmp_path, text, 
 def test_an_unreachable_database_is_refused_at_once_and_in_one_line(tmp_path):
     (tmp_path / "journal.url").write_text(f"postgresql://nobody@/nothing?host={tmp_path}#run")
     begun = time.monotonic()
-    with pytest.raises(JournalError, match=r"no answer from the database while opening.*Check that it runs") as caught:
+    with pytest.raises(
+        JournalError, match=r"no answer from the database while opening.*Check that it runs"
+    ) as caught:
         Journal.open(tmp_path / "journal.url")
     assert time.monotonic() - begun < 10
     assert "\n" not in str(caught.value)
@@ -190,8 +209,8 @@ import sys
 sys.modules["psycopg"] = None
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from traces.errors import JournalError
-from traces.journal import Journal
+from lakatos.traces.errors import JournalError
+from lakatos.traces.journal import Journal
 try:
     Journal.open(Path({path!r}))
 except JournalError as error:
@@ -202,7 +221,9 @@ except JournalError as error:
 def test_without_the_extra_the_message_names_it(tmp_path, request):
     (tmp_path / "journal.url").write_text("postgresql://host/db#run")
     script = WITHOUT.format(root=str(request.config.rootpath), path=str(tmp_path / "journal.url"))
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert "pip install 'lakatos[scale]'" in result.stdout
 
 
@@ -245,7 +266,9 @@ def restarting(postgres):
         thread.join()
 
 
-@pytest.mark.parametrize("mode", ["fast", "immediate"])  # the second is a crash: the server recovers from its log
+@pytest.mark.parametrize(
+    "mode", ["fast", "immediate"]
+)  # the second is a crash: the server recovers from its log
 def test_a_database_that_restarts_in_the_middle_loses_and_doubles_nothing(path, restarting, mode):
     with Journal.create(path, {}) as journal:
         write(journal, 0)
@@ -264,10 +287,13 @@ def test_a_commit_whose_answer_was_lost_is_found_and_not_repeated(path, admin):
     with Journal.create(path, {}) as journal:
         first = write(journal, 1)
         # The connection ends as the row is in: a second session writes what the first is about to write.
-        row = next(iter(journal.store.rows()))._replace(seq=2, previous_hash=first.hash, kind="intent", hash="f" * 64)
+        row = next(iter(journal.store.rows()))._replace(
+            seq=2, previous_hash=first.hash, kind="intent", hash="f" * 64
+        )
         names = ", ".join(("run", *row._fields))
         admin.execute(
-            f"INSERT INTO lakatos.event ({names}) VALUES ({', '.join(['%s'] * 13)})", (run_of(admin, path), *row)
+            f"INSERT INTO lakatos.event ({names}) VALUES ({', '.join(['%s'] * 13)})",
+            (run_of(admin, path), *row),
         )
         end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s"
         admin.execute(end, (run_of(admin, path),))
@@ -281,7 +307,9 @@ def test_a_database_that_stays_away_ends_the_pass_and_a_resumed_one_goes_on(path
         journal.store.patience_s = 0.5
         postgres.stop()
         try:
-            with pytest.raises(JournalError, match=r"did not come back within.*recorded before is safe.*resume"):
+            with pytest.raises(
+                JournalError, match=r"did not come back within.*recorded before is safe.*resume"
+            ):
                 write(journal, 2)
         finally:
             postgres.start()
@@ -306,7 +334,9 @@ def campaign(folder, *options):
 
 
 @pytest.mark.parametrize(("when", "write"), [("before", 2), ("after", 3), ("before", 8)])
-def test_a_run_killed_at_a_write_resumes_to_the_form_that_a_run_in_sqlite_has(tmp_path, postgres, when, write):
+def test_a_run_killed_at_a_write_resumes_to_the_form_that_a_run_in_sqlite_has(
+    tmp_path, postgres, when, write
+):
     assert campaign(tmp_path / "plain").wait() == 0
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "journal.url").write_text(postgres.address())

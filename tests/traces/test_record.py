@@ -2,9 +2,9 @@ from typing import Literal
 
 import pytest
 
-from traces.digest import Digest, Fingerprint
-from traces.errors import RecordError
-from traces.record import Record, Tombstone, body_of, digests_in, kind_of, parse_record
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.errors import RecordError
+from lakatos.traces.record import Record, Tombstone, body_of, digests_in, kind_of, parse_record
 
 A, B, C, D, E = (letter * 64 for letter in "abcde")
 
@@ -28,7 +28,13 @@ class Sample(Record):
 
 def test_digests_are_found_at_any_depth_and_nothing_else_is():
     sample = Sample(
-        one=A, many=(B,), named={"x": C}, perhaps=D, parts=(Part(source=E),), elsewhere="f" * 64, words="0" * 64
+        one=A,
+        many=(B,),
+        named={"x": C},
+        perhaps=D,
+        parts=(Part(source=E),),
+        elsewhere="f" * 64,
+        words="0" * 64,
     )
     assert list(digests_in(sample)) == [A, B, C, D, E]
 
@@ -45,7 +51,9 @@ def test_numbers_that_json_lacks_are_refused(number):
 
 
 def test_an_unknown_kind_names_the_known_ones():
-    with pytest.raises(RecordError, match=r"no record type reads the kind 'other' \(known: tombstone\)"):
+    with pytest.raises(
+        RecordError, match=r"no record type reads the kind 'other' \(known: tombstone\)"
+    ):
         parse_record("other", {}, {"tombstone": Tombstone})
 
 

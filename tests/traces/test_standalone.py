@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from traces import standalone
-from traces.journal import Journal, start_of
-from traces.step import JOURNAL_FILE
+from lakatos.traces import standalone
+from lakatos.traces.journal import Journal, start_of
+from lakatos.traces.step import JOURNAL_FILE
 
 RFC_8032 = [
     (
@@ -60,7 +60,11 @@ def test_it_agrees_with_another_implementation_on_good_and_on_changed_signatures
         place = 7 * number
         for changed in (
             (public, message + b"x", signature),
-            (public, message, signature[:place] + bytes([signature[place] ^ 1]) + signature[place + 1 :]),
+            (
+                public,
+                message,
+                signature[:place] + bytes([signature[place] ^ 1]) + signature[place + 1 :],
+            ),
             (bytes([public[0] ^ 1]) + public[1:], message, signature),
         ):
             assert not standalone.is_signed(*changed)
@@ -87,18 +91,36 @@ def test_the_first_fault_of_a_chain_is_named_with_what_is_sound_before_it(filled
     assert (last, own) == (4, rows[3][-1])
     assert problem is not None
     assert "event 5 was changed: its record does not hash" in problem
-    assert "events between them are missing" in str(standalone.first_fault(rows[:3] + rows[4:], start)[2])
-    assert "another type of value" in str(standalone.first_fault([(*rows[0][:2], None, *rows[0][3:])], start)[2])
+    assert "events between them are missing" in str(
+        standalone.first_fault(rows[:3] + rows[4:], start)[2]
+    )
+    assert "another type of value" in str(
+        standalone.first_fault([(*rows[0][:2], None, *rows[0][3:])], start)[2]
+    )
 
 
 def chained(n: int, name: str = "note") -> tuple[list[standalone.StoredRow], bytes]:
     """Rows of a sound chain, and what it starts from."""
     start, rows = b"0" * 64, list[standalone.StoredRow]()
     for seq in range(1, n + 1):
-        key, body = hashlib.sha256(bytes([seq % 256])).hexdigest().encode(), json.dumps({"seq": seq}).encode()
+        key, body = (
+            hashlib.sha256(bytes([seq % 256])).hexdigest().encode(),
+            json.dumps({"seq": seq}).encode(),
+        )
         before = rows[-1].hash if rows else start
         row = standalone.StoredRow(
-            seq, b"2026-01-01T00:00:00", b"noted", key, name.encode(), b"{}", 1, b"[]", body, b"", before, b""
+            seq,
+            b"2026-01-01T00:00:00",
+            b"noted",
+            key,
+            name.encode(),
+            b"{}",
+            1,
+            b"[]",
+            body,
+            b"",
+            before,
+            b"",
         )
         row = row._replace(record_digest=standalone.record_digest_of(row))
         rows.append(row._replace(hash=standalone.hash_of(row)))
@@ -107,11 +129,15 @@ def chained(n: int, name: str = "note") -> tuple[list[standalone.StoredRow], byt
 
 @pytest.mark.parametrize("place", [0, 1, 255, 256, 257, 599])
 @pytest.mark.parametrize("column", standalone.StoredRow._fields)
-def test_a_change_anywhere_in_a_long_chain_is_named_and_all_before_it_is_given(place: int, column: str) -> None:
+def test_a_change_anywhere_in_a_long_chain_is_named_and_all_before_it_is_given(
+    place: int, column: str
+) -> None:
     rows, start = chained(600)
     old = getattr(rows[place], column)
     changed = rows.copy()
-    changed[place] = rows[place]._replace(**{column: old + 1 if isinstance(old, int) else old[:-1] + b"~"})
+    changed[place] = rows[place]._replace(
+        **{column: old + 1 if isinstance(old, int) else old[:-1] + b"~"}
+    )
     walked = standalone.sound(changed, 0, start)
     assert list(islice(walked, place)) == rows[:place]
     with pytest.raises(standalone.ChainFaultError) as caught:
@@ -123,7 +149,11 @@ def test_a_change_anywhere_in_a_long_chain_is_named_and_all_before_it_is_given(p
 def test_a_digit_cannot_pass_from_one_hash_to_the_next() -> None:
     rows, start = chained(3)
     first, second = rows[0].record_digest, rows[1].record_digest
-    moved = [rows[0]._replace(record_digest=first[:-1]), rows[1]._replace(record_digest=first[-1:] + second), rows[2]]
+    moved = [
+        rows[0]._replace(record_digest=first[:-1]),
+        rows[1]._replace(record_digest=first[-1:] + second),
+        rows[2],
+    ]
     assert standalone.first_fault(moved, start)[0] == 0
     first, second = rows[1].hash, rows[2].hash
     moved = [rows[0], rows[1]._replace(hash=first[:-1]), rows[2]._replace(hash=first[-1:] + second)]
@@ -132,7 +162,11 @@ def test_a_digit_cannot_pass_from_one_hash_to_the_next() -> None:
 
 def test_a_number_of_another_type_does_not_pass_for_the_same_number() -> None:
     rows, start = chained(3)
-    for changed in (rows[1]._replace(attempt=1.0), rows[1]._replace(attempt=True), rows[1]._replace(seq=2.0)):  # type: ignore[arg-type]
+    for changed in (
+        rows[1]._replace(attempt=1.0),
+        rows[1]._replace(attempt=True),
+        rows[1]._replace(seq=2.0),
+    ):  # type: ignore[arg-type]
         last, _, problem = standalone.first_fault([rows[0], changed, rows[2]], start)
         assert last == 1
         assert problem is not None
@@ -173,12 +207,16 @@ def test_the_verifier_needs_nothing_but_the_standard_library(tmp_path: Path) -> 
     target = tmp_path / "verify.py"
     target.write_bytes(Path(standalone.__file__).read_bytes())
     # -I: no folder of this project and no installed package; -S: no site-packages.
-    done = subprocess.run([sys.executable, "-I", "-S", str(target)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(target)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "the signed list of files is missing" in done.stdout
 
 
-def test_a_file_that_is_no_bundle_fails_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_bundle_fails_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.zip").write_bytes(b"PK nothing")
     assert standalone.main([str(tmp_path / "x.zip")]) == 1
     assert "cannot be read" in capsys.readouterr().out

@@ -8,12 +8,12 @@ from typing import Literal
 
 import pytest
 
-from traces.errors import ReadOnlyError, RecordError, StepInterruptedError, StepResultError
-from traces.fold import canonical_digest, canonical_form, fold
-from traces.journal import INTENT, Journal
-from traces.record import Record, Tombstone
-from traces.step import JOURNAL_FILE, Trace, step_rng
-from traces.verify import verify
+from lakatos.traces.errors import ReadOnlyError, RecordError, StepInterruptedError, StepResultError
+from lakatos.traces.fold import canonical_digest, canonical_form, fold
+from lakatos.traces.journal import INTENT, Journal
+from lakatos.traces.record import Record, Tombstone
+from lakatos.traces.step import JOURNAL_FILE, Trace, step_rng
+from lakatos.traces.verify import verify
 
 
 class Draw:
@@ -70,7 +70,9 @@ def test_notes_are_written_at_once_and_are_no_part_of_the_canonical_form(tmp_pat
             asyncio.run(trace.step("draw", step, returns=drawn, note=note))
             asyncio.run(trace.step("draw", step, returns=drawn, note=note))
             intents = [event for event in trace.journal.events() if event.kind == INTENT]
-            assert [event.body.get("note") for event in intents] == ([{"reserved": 3}, *details] if details else [None])
+            assert [event.body.get("note") for event in intents] == (
+                [{"reserved": 3}, *details] if details else [None]
+            )
             assert {event.attempt for event in intents} == {1}
             forms.append(canonical_form(trace.journal.events()))
         assert verify(tmp_path / str(number), {"drawn": drawn}, unsigned=True).ok
@@ -107,7 +109,9 @@ def test_a_step_whose_note_raises_is_not_begun(trace, drawn):
     with pytest.raises(ValueError, match="no money left"):
         asyncio.run(trace.step("draw", lambda context: drawn(value=1), returns=drawn, note=refuse))
     assert list(trace.journal.events()) == []
-    assert asyncio.run(trace.step("draw", lambda context: drawn(value=1), returns=drawn)).record == drawn(value=1)
+    assert asyncio.run(
+        trace.step("draw", lambda context: drawn(value=1), returns=drawn)
+    ).record == drawn(value=1)
 
 
 def test_a_step_asked_for_twice_at_once_runs_once(trace, drawn):
@@ -131,9 +135,13 @@ def test_a_step_asked_for_in_several_threads_runs_once(trace, drawn):
 
 
 def test_random_numbers_depend_on_seed_and_key_only(trace, drawn, tmp_path):
-    numbers = [step(trace, Draw(drawn), position={"number": number}).record.value for number in (1, 2)]
+    numbers = [
+        step(trace, Draw(drawn), position={"number": number}).record.value for number in (1, 2)
+    ]
     with Trace.create(tmp_path / "other", seed=7, types={"drawn": drawn}) as other:
-        again = [step(other, Draw(drawn), position={"number": number}).record.value for number in (2, 1)]
+        again = [
+            step(other, Draw(drawn), position={"number": number}).record.value for number in (2, 1)
+        ]
     assert numbers == again[::-1]
     assert numbers[0] != numbers[1]
     assert step_rng(1, "a" * 64).random() != step_rng(2, "a" * 64).random()
@@ -154,7 +162,9 @@ def test_an_external_step_that_was_cut_short_waits_for_a_person(trace, drawn):
     with pytest.raises(ConnectionError):
         step(trace, Draw(drawn, ConnectionError()), effect="external")
     draw = Draw(drawn)
-    with pytest.raises(StepInterruptedError, match=r"'draw' at {'number': 1} was cut short.*retry_external=True"):
+    with pytest.raises(
+        StepInterruptedError, match=r"'draw' at {'number': 1} was cut short.*retry_external=True"
+    ):
         step(trace, draw, effect="external")
     assert draw.n_runs == 0
     step(trace, draw, effect="external", retry_external=True)
@@ -246,7 +256,9 @@ def campaign(folder, *options):
     script = os.path.join(os.path.dirname(__file__), "campaign.py")
     root = os.path.dirname(os.path.dirname(os.path.dirname(script)))
     return subprocess.run(
-        [sys.executable, script, str(folder), *options], env=os.environ | {"PYTHONPATH": root}, check=False
+        [sys.executable, script, str(folder), *options],
+        env=os.environ | {"PYTHONPATH": root},
+        check=False,
     ).returncode
 
 
@@ -264,7 +276,9 @@ def uninterrupted(tmp_path_factory):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("write", range(1, 9))  # each of four steps writes an intent and a result
-def test_a_run_killed_at_any_write_resumes_to_the_same_form(tmp_path, uninterrupted, when, write, monkeypatch):
+def test_a_run_killed_at_any_write_resumes_to_the_same_form(
+    tmp_path, uninterrupted, when, write, monkeypatch
+):
     folder = tmp_path / "run"
     assert campaign(folder, when, str(write)) == -signal.SIGKILL
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
@@ -290,7 +304,9 @@ def test_a_run_killed_again_and_again_resumes_to_the_same_form(tmp_path, uninter
 
 
 def test_erasing_twice_with_different_targets_is_not_taken_for_one(trace, drawn):
-    targets = [trace.record(drawn(value=n), name="note", position={"number": n}).digest for n in (1, 2)]
+    targets = [
+        trace.record(drawn(value=n), name="note", position={"number": n}).digest for n in (1, 2)
+    ]
     trace.record(Tombstone(target=targets[0], reason="withdrawn"), name="erase")
     with pytest.raises(StepResultError, match="another content"):
         trace.record(Tombstone(target=targets[1], reason="withdrawn"), name="erase")

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from theories.sandbox.client import Sandbox
-from traces.threads import VARIABLES
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.traces.threads import VARIABLES
 
 LATER = """
 import json, numpy, scipy.linalg
@@ -30,7 +30,7 @@ def choose(parameters, trials, xp):
 @pytest.mark.parametrize(
     "entry",
     [
-        "import flows.main",  # every command
+        "import lakatos.flows.commands.main",  # every command
         "import flows.start",  # scripts and notebooks
         "import flows.campaign",  # what deployments and workers run
         "import numpy, scipy.linalg, theories.score",  # a script that had loaded NumPy before
@@ -53,11 +53,16 @@ def test_every_way_in_leaves_one_thread(entry):
 
 
 def test_a_theory_has_one_thread():
-    with Sandbox() as sandbox, sandbox.open_session(PRODUCT, [{"x": np.zeros(3)}], lint=False) as session:
+    with (
+        Sandbox() as sandbox,
+        sandbox.open_session(PRODUCT, [{"x": np.zeros(3)}], lint=False) as session,
+    ):
         session.probabilities({})
         below = _descendants(os.getpid())
         assert below
-        assert {process: len(os.listdir(f"/proc/{process}/task")) for process in below} == dict.fromkeys(below, 1)
+        assert {
+            process: len(os.listdir(f"/proc/{process}/task")) for process in below
+        } == dict.fromkeys(below, 1)
 
 
 def _descendants(process: int) -> list[int]:

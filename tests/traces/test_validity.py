@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.digest import digest_of
-from traces.journal import Event
-from traces.validity import Validity
+from lakatos.traces.digest import digest_of
+from lakatos.traces.journal import Event
+from lakatos.traces.validity import Validity
 
 
 def name(number):
@@ -13,7 +13,9 @@ def name(number):
 
 def event(number, inputs=(), kind="noted", **body):
     digest = name(number)
-    return Event(number, "", kind, digest, f"step {number}", {}, 1, tuple(inputs), body, digest, "", digest)
+    return Event(
+        number, "", kind, digest, f"step {number}", {}, 1, tuple(inputs), body, digest, "", digest
+    )
 
 
 def tombstone(number, target, inputs=()):
@@ -24,7 +26,13 @@ def tombstone(number, target, inputs=()):
 def diamond():
     """1 <- 2, 1 <- 3, (2, 3) <- 4, 5 alone."""
     return Validity(
-        [event(1), event(2, [name(1)]), event(3, [name(1)]), event(4, [name(2), name(3)]), event(5)],
+        [
+            event(1),
+            event(2, [name(1)]),
+            event(3, [name(1)]),
+            event(4, [name(2), name(3)]),
+            event(5),
+        ],
     )
 
 
@@ -72,7 +80,9 @@ def test_a_declared_root_holds_until_it_is_erased(roots):
 
 
 def test_an_act_stays_done_whatever_becomes_of_its_evidence():
-    validity = Validity([event(1), event(2, [name(1)], "asked"), event(3, [name(1), name(2)])], acts={"asked"})
+    validity = Validity(
+        [event(1), event(2, [name(1)], "asked"), event(3, [name(1), name(2)])], acts={"asked"}
+    )
     validity.add(tombstone(4, name(1)))
     assert [validity.valid(name(number)) for number in (1, 2, 3)] == [False, True, False]
     validity.add(event(5, [name(2)]))
@@ -94,7 +104,9 @@ def test_records_that_cite_each_other_in_a_circle_do_not_hold():
 
 
 def test_a_long_chain_needs_no_recursion():
-    validity = Validity([event(0), *(event(number, [name(number - 1)]) for number in range(1, 20_000))])
+    validity = Validity(
+        [event(0), *(event(number, [name(number - 1)]) for number in range(1, 20_000))]
+    )
     validity.add(tombstone(20_000, name(0)))
     assert not validity.valid(name(19_999))
     assert len(validity.explain(name(19_999))) == 20_000
@@ -104,7 +116,11 @@ def test_a_long_chain_needs_no_recursion():
 def test_validity_kept_up_to_date_equals_validity_by_definition(data):
     n_records = data.draw(st.integers(1, 12))
     inputs = {
-        number: data.draw(st.lists(st.integers(0, n_records).filter(lambda other, n=number: other != n), max_size=3))
+        number: data.draw(
+            st.lists(
+                st.integers(0, n_records).filter(lambda other, n=number: other != n), max_size=3
+            )
+        )
         for number in range(1, n_records + 1)
     }
     erased = data.draw(st.sets(st.integers(0, n_records), max_size=3))
@@ -113,7 +129,9 @@ def test_validity_kept_up_to_date_equals_validity_by_definition(data):
     validity = Validity(data.draw(st.permutations(events)), roots={name(0)})
 
     holds = {0} - erased
-    while more := {n for n, cited in inputs.items() if n not in erased | holds and holds.issuperset(cited)}:
+    while more := {
+        n for n, cited in inputs.items() if n not in erased | holds and holds.issuperset(cited)
+    }:
         holds |= more
     for number in range(n_records + 1):
         assert validity.valid(name(number)) == (number in holds)

@@ -8,13 +8,13 @@ from forging import rewrite, tampering
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from traces.errors import ChainBrokenError, JournalError
-from traces.head import HEADS_FILE, write_head
-from traces.journal import Journal, step_key
-from traces.record import Tombstone
-from traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
-from traces.stores.store import Row
-from traces.verify import verify
+from lakatos.traces.errors import ChainBrokenError, JournalError
+from lakatos.traces.head import HEADS_FILE, write_head
+from lakatos.traces.journal import Journal, step_key
+from lakatos.traces.record import Tombstone
+from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
+from lakatos.traces.stores.store import Row
+from lakatos.traces.verify import verify
 
 COLUMNS = [column for column in Row._fields if column != "seq"]
 serial = itertools.count()
@@ -53,9 +53,18 @@ def test_an_open_trace_can_be_verified_while_it_is_written(folder, types):
         assert verify(folder, types, unsigned=True).ok
 
 
-@given(seq=st.integers(1, 11), column=st.sampled_from(COLUMNS), place=st.integers(0), byte=st.integers(1, 255))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
-def test_one_changed_byte_in_a_row_is_found_and_its_event_named(folder, types, seq, column, place, byte):
+@given(
+    seq=st.integers(1, 11),
+    column=st.sampled_from(COLUMNS),
+    place=st.integers(0),
+    byte=st.integers(1, 255),
+)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+)
+def test_one_changed_byte_in_a_row_is_found_and_its_event_named(
+    folder, types, seq, column, place, byte
+):
     copy = folder.with_name(f"copy{next(serial)}")
     shutil.copytree(folder, copy)
     with tampering(copy) as database:
@@ -66,7 +75,9 @@ def test_one_changed_byte_in_a_row_is_found_and_its_event_named(folder, types, s
         else:
             place %= len(old)
             new = old[:place] + bytes([old[place] ^ byte]) + old[place + 1 :]
-            database.execute(f"UPDATE event SET {column} = CAST(? AS TEXT) WHERE seq = ?", (new, seq))
+            database.execute(
+                f"UPDATE event SET {column} = CAST(? AS TEXT) WHERE seq = ?", (new, seq)
+            )
     found = failed(copy, types)
     shutil.rmtree(copy)
     assert found["chain"].seq == seq
@@ -74,7 +85,9 @@ def test_one_changed_byte_in_a_row_is_found_and_its_event_named(folder, types, s
 
 
 @pytest.mark.parametrize("step", [7, 53])
-def test_a_changed_byte_in_the_file_of_the_journal_is_found_or_changes_no_row(tmp_path, filled, types, step):
+def test_a_changed_byte_in_the_file_of_the_journal_is_found_or_changes_no_row(
+    tmp_path, filled, types, step
+):
     """Free space in SQLite's pages holds nothing, so a change there may pass; no change of content may."""
     folder = filled("small", 2)
     path = folder / JOURNAL_FILE
@@ -96,7 +109,9 @@ def test_numbers_that_go_backwards_are_found_and_end_the_walk(folder, types):
     data = bytearray(path.read_bytes())
     # A row of the table: its length, its number, then a header that says its own length; the number itself takes none.
     payload = data.rindex(last.time_utc.encode())
-    header = next(at for at in range(payload - 40, payload) if data[at] == payload - at and data[at + 1] == 0)
+    header = next(
+        at for at in range(payload - 40, payload) if data[at] == payload - at and data[at + 1] == 0
+    )
     assert data[header - 1] == last.seq
     data[header - 1] = 1
     path.write_bytes(data)
@@ -215,9 +230,20 @@ def test_an_artifact_that_was_erased_with_its_record_is_not_missed(tmp_path, sco
 
 def test_a_tombstone_of_nothing_is_found(folder, types):
     with Journal.open(folder / JOURNAL_FILE) as journal:
-        body = {"kind": "tombstone", "version": 1, "target": "a" * 64, "reason": "none", "decision": None}
+        body = {
+            "kind": "tombstone",
+            "version": 1,
+            "target": "a" * 64,
+            "reason": "none",
+            "decision": None,
+        }
         journal.append(
-            "tombstone", body, key=step_key("erase", (), {"n": 2}), name="erase", position={"n": 2}, inputs=()
+            "tombstone",
+            body,
+            key=step_key("erase", (), {"n": 2}),
+            name="erase",
+            position={"n": 2},
+            inputs=(),
         )
     found = failed(folder, types)
     assert found["tombstones"].seq == 12

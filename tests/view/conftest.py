@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "flows")]
 from small import small_study  # noqa: E402
 from test_report import WrittenRun  # noqa: E402
 
-from flows.start import run_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -18,11 +18,11 @@ from viewing import all_pages, look_at
 sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
 
-from experiments.participants.web.door import is_loopback
-from flows.audit import Audit, Finding, keep, kept_audit
-from flows.errors import FlowError
-from flows.view.app import Access, create_app
-from flows.view_commands import view
+from lakatos.experiments.participants.web.door import is_loopback
+from lakatos.flows.audit.audit import Audit, Finding, keep, kept_audit
+from lakatos.flows.commands.view import view
+from lakatos.flows.errors import FlowError
+from lakatos.flows.view.app import Access, create_app
 
 TOKEN = "a token of some length"
 
@@ -32,7 +32,9 @@ def client(place: Path, access: Access | None = None, **settings: object) -> Tes
 
 
 @pytest.mark.parametrize("which", ["finished", pytest.param("campaign", marks=pytest.mark.long)])
-def test_every_page_is_there_and_every_link_leads_somewhere(which: str, request: pytest.FixtureRequest) -> None:
+def test_every_page_is_there_and_every_link_leads_somewhere(
+    which: str, request: pytest.FixtureRequest
+) -> None:
     folder = request.getfixturevalue(which)
     browser = client(folder)
     links: set[str] = set()
@@ -42,7 +44,9 @@ def test_every_page_is_there_and_every_link_leads_somewhere(which: str, request:
         links |= set(re.findall(r'href="(/run/[^"#]*)', answer.text))
     kinds: dict[str, list[str]] = {}
     for link in sorted(links):
-        kinds.setdefault(link.split("/")[3].split("?")[0] if link.count("/") > 2 else "", []).append(link)
+        kinds.setdefault(
+            link.split("/")[3].split("?")[0] if link.count("/") > 2 else "", []
+        ).append(link)
     for group in kinds.values():
         for link in group[:3]:
             status = browser.get(link.replace("&amp;", "&"), follow_redirects=True).status_code
@@ -78,7 +82,14 @@ def test_no_page_holds_a_script_or_an_address_outside(finished: Path) -> None:
 
 def test_every_answer_carries_the_policy(finished: Path) -> None:
     browser = client(finished)
-    for page in ("/", "/run/small/", "/run/small/version", "/static/observatory.js", "/nowhere", "/run/none/"):
+    for page in (
+        "/",
+        "/run/small/",
+        "/run/small/version",
+        "/static/observatory.js",
+        "/nowhere",
+        "/run/none/",
+    ):
         headers = browser.get(page, follow_redirects=False).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -89,13 +100,18 @@ def test_every_answer_carries_the_policy(finished: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8100", "127.0.0.1.evil.example", "", "[evil]", "localhost.evil"]
+    "host",
+    ["evil.example", "evil.example:8100", "127.0.0.1.evil.example", "", "[evil]", "localhost.evil"],
 )
-def test_a_page_that_gives_its_own_name_to_this_machine_is_refused(host: str, finished: Path) -> None:
+def test_a_page_that_gives_its_own_name_to_this_machine_is_refused(
+    host: str, finished: Path
+) -> None:
     assert client(finished).get("/run/small/", headers={"host": host}).status_code == 421
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8100", "LOCALHOST", "[::1]:8100", "192.168.1.5:8100", "lab"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost:8100", "LOCALHOST", "[::1]:8100", "192.168.1.5:8100", "lab"]
+)
 def test_numbers_localhost_and_declared_names_are_answered(host: str, finished: Path) -> None:
     browser = client(finished, Access(names=frozenset({"lab"})))
     assert browser.get("/run/small/", headers={"host": host}).status_code == 200
@@ -108,13 +124,18 @@ def test_without_the_token_nothing_of_a_run_is_told(finished: Path) -> None:
         asked = browser.get(page, headers={"accept": "text/html"}, follow_redirects=False)
         assert (asked.status_code, asked.headers["location"]) == (303, "/enter")
     for wrong in ("", "x", TOKEN[:-1], TOKEN + "x", "ü" * 20):
-        assert browser.get("/", headers={"authorization": f"Bearer {wrong}".encode()}).status_code == 401
+        assert (
+            browser.get("/", headers={"authorization": f"Bearer {wrong}".encode()}).status_code
+            == 401
+        )
         assert browser.post("/enter", data={"token": wrong}).status_code == 403
 
 
 def test_the_token_opens_by_header_and_by_form(finished: Path) -> None:
     browser = client(finished, Access(TOKEN))
-    assert browser.get("/run/small/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    assert (
+        browser.get("/run/small/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    )
     entered = browser.post("/enter", data={"token": TOKEN}, follow_redirects=False)
     cookie = entered.headers["set-cookie"].lower()
     assert "httponly" in cookie
@@ -143,12 +164,16 @@ def test_another_site_cannot_start_an_audit(finished: Path) -> None:
     browser = client(finished)
     address = "/run/small/audit"
     assert browser.post(address, data={}).status_code == 403
-    assert browser.post(address, data={}, headers={"origin": "http://evil.example"}).status_code == 403
+    assert (
+        browser.post(address, data={}, headers={"origin": "http://evil.example"}).status_code == 403
+    )
     for_us = {"origin": "http://127.0.0.1:8100", "sec-fetch-site": "cross-site"}
     assert browser.post(address, data={}, headers=for_us).status_code == 403
 
 
-def test_the_audit_page_tells_what_was_skipped_and_the_last_audit_by_command(finished: Path) -> None:
+def test_the_audit_page_tells_what_was_skipped_and_the_last_audit_by_command(
+    finished: Path,
+) -> None:
     look = look_at(finished)
     browser = client(finished)
     assert "None of this run was kept" in browser.get("/run/small/audit").text
@@ -165,7 +190,9 @@ def test_the_audit_page_tells_what_was_skipped_and_the_last_audit_by_command(fin
     assert "It did not hold" in kept
     assert "with some records computed again" in kept
     for item in findings:
-        assert re.search(rf"<b>{item.name}</b> <span[^>]*>{item.state}</span><p>{item.detail}</p>", kept), item
+        assert re.search(
+            rf"<b>{item.name}</b> <span[^>]*>{item.state}</span><p>{item.detail}</p>", kept
+        ), item
     assert "&lt;second&gt; thing" in kept
     again = kept_audit(look.folder)
     assert again is not None
@@ -203,5 +230,10 @@ def test_no_address_breaks_the_server(browser: TestClient, text: str, kind: str)
 
 def test_a_run_outside_the_folder_is_never_opened(finished: Path) -> None:
     browser = client(finished)
-    for name in ("..%2F..", "%2e%2e%2fsmall", str(finished.resolve()).replace("/", "%2F"), "small%00"):
+    for name in (
+        "..%2F..",
+        "%2e%2e%2fsmall",
+        str(finished.resolve()).replace("/", "%2F"),
+        "small%00",
+    ):
         assert browser.get(f"/run/{name}/").status_code == 404

@@ -14,10 +14,10 @@ from viewing import all_pages, grown, look_at, served
 sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from small import small_study
 
-from flows.start import run_study
-from flows.view.app import Access
-from traces.journal import Journal
-from traces.step import JOURNAL_FILE
+from lakatos.flows.start import run_study
+from lakatos.flows.view.app import Access
+from lakatos.traces.journal import Journal
+from lakatos.traces.step import JOURNAL_FILE
 
 WAIT_MS = 30_000
 SIZES = {"desktop": (1280, 900), "phone": (375, 760)}
@@ -59,11 +59,16 @@ def opened(chrome: Any) -> Iterator[Callable[..., Any]]:
 
     def window(size: str = "desktop", dress: str = "light", **settings: Any) -> Any:
         width, height = SIZES[size]
-        context = chrome.new_context(viewport={"width": width, "height": height}, color_scheme=dress, **settings)
+        context = chrome.new_context(
+            viewport={"width": width, "height": height}, color_scheme=dress, **settings
+        )
         context.set_default_timeout(WAIT_MS)
         context.on("console", lambda message: said.append(message.text))
         context.on("weberror", lambda error: said.append(str(error.error)))
-        context.on("request", lambda request: said.append(request.url) if "127.0.0.1" not in request.url else None)
+        context.on(
+            "request",
+            lambda request: said.append(request.url) if "127.0.0.1" not in request.url else None,
+        )
         contexts.append(context)
         return context.new_page()
 
@@ -124,8 +129,14 @@ def test_every_kind_of_page_fits_is_legible_and_is_not_broken_by_hostile_texts(
     size: str, dress: str, finished: Path, opened: Callable[..., Any]
 ) -> None:
     look = look_at(finished)
-    paths = [path for path in all_pages(look, most=1) if "/part/" not in path and "/artifact/" not in path]
-    keep = [path for path in paths if "/record/" not in path] + [path for path in paths if "/record/" in path][::6]
+    paths = [
+        path
+        for path in all_pages(look, most=1)
+        if "/part/" not in path and "/artifact/" not in path
+    ]
+    keep = [path for path in paths if "/record/" not in path] + [
+        path for path in paths if "/record/" in path
+    ][::6]
     with served(finished) as url:
         visit(opened(size, dress), url, keep)
 
@@ -137,7 +148,11 @@ def test_every_page_of_a_campaign_fits_and_is_legible(
     size: str, dress: str, campaign: Path, opened: Callable[..., Any]
 ) -> None:
     with served(campaign) as url:
-        visit(opened(size, dress), url, ["/", *(path for path in all_pages(look_at(campaign)) if "/part/" not in path)])
+        visit(
+            opened(size, dress),
+            url,
+            ["/", *(path for path in all_pages(look_at(campaign)) if "/part/" not in path)],
+        )
 
 
 @pytest.mark.long
@@ -158,7 +173,9 @@ def test_a_campaign_is_watched_while_it_runs(tmp_path: Path, opened: Callable[..
         assert page.evaluate("window.mark") == "not loaded again"
 
 
-def test_keys_lead_through_the_pages_and_colours_stay_chosen(finished: Path, opened: Callable[..., Any]) -> None:
+def test_keys_lead_through_the_pages_and_colours_stay_chosen(
+    finished: Path, opened: Callable[..., Any]
+) -> None:
     with served(finished) as url:
         page = opened()
         page.goto(f"{url}/run/small/")

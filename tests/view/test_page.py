@@ -16,20 +16,20 @@ from viewing import look_at
 sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
 
-from flows.memory_record import InquiryMade, LessonsRecalled, LibraryTaken
-from flows.record import RECORD_TYPES
-from flows.view import chart
-from flows.view.app import create_app
-from flows.view.page import difference, lean
-from flows.view.search import search_calls
-from judges.judge import Verdict
-from language_models.client import Sampling
-from language_models.record import LanguageModelCalled
-from language_models.tool_record import ToolCalled
-from memory.draft import ToolDraft
-from memory.item import Fact, PlanUsed, ToolValidated
-from traces.digest import digest_of
-from traces.step import Trace
+from lakatos.flows.run.memory_records import InquiryMade, LessonsRecalled, LibraryTaken
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.view import chart
+from lakatos.flows.view.app import create_app
+from lakatos.flows.view.page import difference, lean
+from lakatos.flows.view.search import search_calls
+from lakatos.judges.judge import Verdict
+from lakatos.language_models.client import Sampling
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.memory.draft import ToolDraft
+from lakatos.memory.item import Fact, PlanUsed, ToolValidated
+from lakatos.traces.digest import digest_of
+from lakatos.traces.step import Trace
 
 N_CALLS = 7
 
@@ -43,13 +43,28 @@ def learned(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         put = trace.artifacts.put_json
         nothing = put(None)
         called = trace.record(
-            ToolCalled(tool="score", arguments=put({"text": EVIL}), outcome="failed", value=nothing, reason=EVIL),
+            ToolCalled(
+                tool="score",
+                arguments=put({"text": EVIL}),
+                outcome="failed",
+                value=nothing,
+                reason=EVIL,
+            ),
             name="tool",
         )
         for number in range(N_CALLS):
             words = f"call {number}: {EVIL} the needle" if number == 2 else f"call {number}"
-            request = put({"messages": [{"role": "system", "content": EVIL}, {"role": "user", "content": words}]})
-            completion = put({"content": f"answer {number} {EVIL}", "model_name": EVIL, "finish_reason": "stop"})
+            request = put(
+                {
+                    "messages": [
+                        {"role": "system", "content": EVIL},
+                        {"role": "user", "content": words},
+                    ]
+                }
+            )
+            completion = put(
+                {"content": f"answer {number} {EVIL}", "model_name": EVIL, "finish_reason": "stop"}
+            )
             trace.record(
                 LanguageModelCalled(
                     role="advocate", model=EVIL, model_version=digest_of(1), model_name=EVIL, server=EVIL,
@@ -63,16 +78,30 @@ def learned(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
                       effects=(), dependencies=()),
             name="draft",
         )  # fmt: skip
-        trace.record(ToolValidated(draft=draft.digest, name="look", passed=(EVIL,)), name="validate")
         trace.record(
-            PlanUsed(signature=digest_of(2), study=EVIL, tool="look", success=True, evidence=(called.digest,)),
+            ToolValidated(draft=draft.digest, name="look", passed=(EVIL,)), name="validate"
+        )
+        trace.record(
+            PlanUsed(
+                signature=digest_of(2),
+                study=EVIL,
+                tool="look",
+                success=True,
+                evidence=(called.digest,),
+            ),
             name="use",
         )
-        fact = Fact(domain="multiattribute", subject=EVIL, statement=EVIL, evidence=(called.digest,))
+        fact = Fact(
+            domain="multiattribute", subject=EVIL, statement=EVIL, evidence=(called.digest,)
+        )
         trace.record(fact, name="fact")
-        taken = LibraryTaken(library=put("library"), n_lessons=3, n_tools=1, n_studies=1, problem=EVIL)
+        taken = LibraryTaken(
+            library=put("library"), n_lessons=3, n_tools=1, n_studies=1, problem=EVIL
+        )
         trace.record(taken, name="library")
-        recalled = LessonsRecalled(cycle=1, stage="revise", situation=EVIL, lessons=(), texts=(EVIL,), notes=(EVIL,))
+        recalled = LessonsRecalled(
+            cycle=1, stage="revise", situation=EVIL, lessons=(), texts=(EVIL,), notes=(EVIL,)
+        )
         trace.record(recalled, name="recall")
         made = InquiryMade(
             cycle=1, number=1, name=EVIL, signature=digest_of(2), tool=EVIL, calls=(called.digest,), complete=False,
@@ -85,7 +114,10 @@ def learned(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_memory_tools_and_conversations_are_shown_as_text(learned: Path) -> None:
     look = look_at(learned)
     pages = ["memory", "cost", "trace", "trace?kind=language_model_called"]
-    pages += [f"record/{seq}" for seq in look.outline.seqs("language_model_called", "tool_called", "fact", "plan_used")]
+    pages += [
+        f"record/{seq}"
+        for seq in look.outline.seqs("language_model_called", "tool_called", "fact", "plan_used")
+    ]
     with TestClient(create_app(learned), base_url="http://127.0.0.1") as browser:
         for page in pages:
             answer = browser.get(f"/run/learned/{page}")
@@ -96,7 +128,9 @@ def test_memory_tools_and_conversations_are_shown_as_text(learned: Path) -> None
         assert "3 lessons and 1 tool in 1 study" in memory
         assert re.search(r"<code>look</code>\s*<span class=\"chip[^\"]*\">probation", memory)
         assert "Used 1 time: 1 succeeded" in memory
-        call = browser.get(f"/run/learned/record/{look.outline.seqs('language_model_called')[2]}").text
+        call = browser.get(
+            f"/run/learned/record/{look.outline.seqs('language_model_called')[2]}"
+        ).text
         assert "the needle" in call
         assert "answer 2" in call
         found = browser.get("/run/learned/trace?q=THE+NEEDLE").text
@@ -153,8 +187,13 @@ def test_ticks_are_round_lie_within_the_axis_and_are_evenly_spaced(low: float, h
 
 
 def test_distances_on_the_map_are_alike_in_both_directions() -> None:
-    places = [chart.Place(f"T{n}", "", "", x, y, 2) for n, (x, y) in enumerate([(0, 0), (0.3, 0), (0, 0.1)])]
+    places = [
+        chart.Place(f"T{n}", "", "", x, y, 2)
+        for n, (x, y) in enumerate([(0, 0), (0.3, 0), (0, 0.1)])
+    ]
     for width in (chart.WIDE, chart.NARROW):
         marks = re.findall(r'<path d="M([\d.]+) ([\d.]+)l', chart.chart_map(places, width))
         spots = np.array(marks, dtype=float)
-        assert np.hypot(*(spots[1] - spots[0])) == pytest.approx(3 * np.hypot(*(spots[2] - spots[0])), rel=0.01)
+        assert np.hypot(*(spots[1] - spots[0])) == pytest.approx(
+            3 * np.hypot(*(spots[2] - spots[0])), rel=0.01
+        )

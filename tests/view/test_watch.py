@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from viewing import grown, look_at
 
-from flows.record import RECORD_TYPES
-from flows.run import read_state
-from flows.view.outline import Outline, Wanted
-from flows.view.watch import BULKY, Observatory, Watch
-from flows.view.words import GROUP_OF
-from theories.record import TheoryChecked, TheoryScored
-from traces.journal import INTENT, Journal
-from traces.record import Tombstone
-from traces.step import JOURNAL_FILE, Trace
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.run import read_state
+from lakatos.flows.view.outline import Outline, Wanted
+from lakatos.flows.view.watch import BULKY, Observatory, Watch
+from lakatos.flows.view.words import GROUP_OF
+from lakatos.theories.record import TheoryChecked, TheoryScored
+from lakatos.traces.journal import INTENT, Journal
+from lakatos.traces.record import Tombstone
+from lakatos.traces.step import JOURNAL_FILE, Trace
 
 FOLDED_LATER = {
     "scores",
@@ -45,12 +45,16 @@ def same_state(folder: Path, watch: Watch) -> None:
 
 
 @pytest.mark.parametrize("which", ["finished", pytest.param("campaign", marks=pytest.mark.long)])
-def test_the_state_that_is_followed_is_the_fold_of_the_journal(which: str, request: pytest.FixtureRequest) -> None:
+def test_the_state_that_is_followed_is_the_fold_of_the_journal(
+    which: str, request: pytest.FixtureRequest
+) -> None:
     folder = request.getfixturevalue(which)
     same_state(folder, Watch(folder.name, folder))
 
 
-def test_following_a_run_record_by_record_ends_where_reading_it_at_once_does(finished: Path, tmp_path: Path) -> None:
+def test_following_a_run_record_by_record_ends_where_reading_it_at_once_does(
+    finished: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "growing"
     with Journal.open(finished / JOURNAL_FILE, read_only=True) as journal:
         n_events = journal.head[0]
@@ -76,7 +80,9 @@ def test_what_is_erased_while_a_run_is_watched_is_gone_with_all_that_rested_on_i
     before = watch.look()
     target, n_scores = before.state.collected["1.1"].digest, len(before.records(TheoryScored))
     with Trace.open(folder, RECORD_TYPES) as trace:
-        trace.record(Tombstone(target=target, reason="the people withdrew"), name="withdraw", inputs=[target])
+        trace.record(
+            Tombstone(target=target, reason="the people withdrew"), name="withdraw", inputs=[target]
+        )
     watch._looked = 0.0
     after = watch.look()
     assert "1.1" in before.state.collected
@@ -107,13 +113,22 @@ def test_the_outline_counts_and_finds_what_the_journal_holds(finished: Path) -> 
     assert outline.n_records == sum(event.kind != INTENT for event in events)
     chosen = [event for event in events if event.kind == "theory_scored"]
     assert outline.seqs("theory_scored") == [event.seq for event in chosen]
-    assert [row.record_digest for row in outline.rows([9, 3])] == [events[8].record_digest, events[2].record_digest]
+    assert [row.record_digest for row in outline.rows([9, 3])] == [
+        events[8].record_digest,
+        events[2].record_digest,
+    ]
     found = outline.search(Wanted("TALLYING", kind="theory_checked"), 10_000, 50)
-    wanted = [event.seq for event in events if event.kind == "theory_checked" and "tallying" in str(event.body).lower()]
+    wanted = [
+        event.seq
+        for event in events
+        if event.kind == "theory_checked" and "tallying" in str(event.body).lower()
+    ]
     assert [row.seq for row in found] == wanted[::-1]
     assert wanted
     citing = {seq for seq, _, _ in outline.citing(chosen[0].record_digest)}
-    assert citing == {e.seq for e in events if e.kind != INTENT and chosen[0].record_digest in e.inputs}
+    assert citing == {
+        e.seq for e in events if e.kind != INTENT and chosen[0].record_digest in e.inputs
+    }
 
 
 def test_search_by_cycle_takes_no_other_cycle(finished: Path) -> None:
@@ -123,13 +138,17 @@ def test_search_by_cycle_takes_no_other_cycle(finished: Path) -> None:
     assert all('"cycle":2' in row.position for row in rows)
 
 
-def test_a_record_that_cannot_be_read_is_told_and_the_rest_is_shown(finished: Path, tmp_path: Path) -> None:
+def test_a_record_that_cannot_be_read_is_told_and_the_rest_is_shown(
+    finished: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "newer"
     shutil.copytree(finished, folder)
     with sqlite3.connect(folder / JOURNAL_FILE) as file:
         file.execute("DROP TRIGGER event_update")
         file.execute("UPDATE event SET kind = 'dream_dreamt' WHERE kind = 'diagnosis'")
-        file.execute("UPDATE event SET body = '{}' WHERE kind = 'cycle_closed' AND position LIKE '%1%'")
+        file.execute(
+            "UPDATE event SET body = '{}' WHERE kind = 'cycle_closed' AND position LIKE '%1%'"
+        )
     look = look_at(folder)
     assert any("dream_dreamt" in text for text in look.faults)
     assert any("cycle_closed" in text for text in look.faults)
@@ -142,10 +161,14 @@ def test_bulky_kinds_are_known_kinds() -> None:
     assert set(RECORD_TYPES) | {"tombstone"} >= set(GROUP_OF)
 
 
-def test_a_folder_of_runs_is_listed_newest_first_with_what_cannot_be_read(finished: Path, tmp_path: Path) -> None:
+def test_a_folder_of_runs_is_listed_newest_first_with_what_cannot_be_read(
+    finished: Path, tmp_path: Path
+) -> None:
     shutil.copytree(finished, tmp_path / "good")
     (tmp_path / "bad").mkdir()
-    (tmp_path / "bad" / JOURNAL_FILE).write_bytes(b"no database at all, only a text that is long enough")
+    (tmp_path / "bad" / JOURNAL_FILE).write_bytes(
+        b"no database at all, only a text that is long enough"
+    )
     (tmp_path / "none").mkdir()
     found = dict(Observatory(tmp_path).all())
     assert set(found) == {"good", "bad"}

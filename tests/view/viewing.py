@@ -12,12 +12,23 @@ from pathlib import Path
 
 import uvicorn
 
-from flows.view.app import Access, create_app
-from flows.view.watch import Look, Observatory
-from traces.journal import Journal
-from traces.step import JOURNAL_FILE
+from lakatos.flows.view.app import Access, create_app
+from lakatos.flows.view.watch import Look, Observatory
+from lakatos.traces.journal import Journal
+from lakatos.traces.step import JOURNAL_FILE
 
-TO = ("", "theories", "leaderboard", "experiments", "diagnoses", "judges", "memory", "trace", "audit", "cost")
+TO = (
+    "",
+    "theories",
+    "leaderboard",
+    "experiments",
+    "diagnoses",
+    "judges",
+    "memory",
+    "trace",
+    "audit",
+    "cost",
+)
 
 
 @contextmanager
@@ -51,12 +62,19 @@ def all_pages(look: Look, most: int = 4) -> list[str]:
     """Addresses of every kind of page of a run."""
     base = f"/run/{look.watch.name}/"
     found = [base + name for name in TO]
-    found += [base + "trace?q=the", base + "trace?kind=intent", base + "part/limits", base + "part/epochs"]
+    found += [
+        base + "trace?q=the",
+        base + "trace?kind=intent",
+        base + "part/limits",
+        base + "part/epochs",
+    ]
     found += [f"{base}theory/{digest}" for digest in list(look.checked)[:most]]
     found += [f"{base}experiment/{name}" for name in list(look.state.designs)[:most]]
     found += [f"{base}diagnosis/{number}" for number in range(len(look.state.diagnoses))][:most]
     found += [f"{base}record/{seqs[0]}" for seqs in look.outline.by_kind.values()]
-    found += [f"{base}artifact/{digest}" for digest in list(look.trace.artifacts.digests())[: 3 * most]]
+    found += [
+        f"{base}artifact/{digest}" for digest in list(look.trace.artifacts.digests())[: 3 * most]
+    ]
     return found
 
 

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from taking_part import served
 
-from experiments.participants.web.app import create_app, create_desk
-from experiments.participants.web.store import Store
+from lakatos.experiments.participants.web.app import create_app, create_desk
+from lakatos.experiments.participants.web.store import Store
 
 
 @pytest.fixture
@@ -37,7 +37,11 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
     running = []
 
     def start(*, desk: bool = False, **settings: Any) -> str:
-        app = create_desk(tmp_path, **settings) if desk else create_app(tmp_path, **{"sweep_seconds": 0.2, **settings})
+        app = (
+            create_desk(tmp_path, **settings)
+            if desk
+            else create_app(tmp_path, **{"sweep_seconds": 0.2, **settings})
+        )
         context = served(app)
         running.append(context)
         return context.__enter__()

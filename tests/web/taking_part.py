@@ -14,14 +14,14 @@ import numpy as np
 import uvicorn
 from fastapi.testclient import TestClient
 
-from experiments.domains import DOMAINS
-from experiments.participants.answers import PersonAnswers
-from experiments.participants.web.source import WebParticipants
-from experiments.participants.web.study import PageSettings
-from experiments.task import Design
-from experiments.testing import preregister
-from traces.digest import digest_of
-from traces.inbox import Inbox
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.web.source import WebParticipants
+from lakatos.experiments.participants.web.study import PageSettings
+from lakatos.experiments.task import Design
+from lakatos.experiments.testing import preregister
+from lakatos.traces.digest import digest_of
+from lakatos.traces.inbox import Inbox
 
 KEY = digest_of("recruitment of people on the page")
 SPACES: dict[str, dict[str, Any]] = {
@@ -50,7 +50,9 @@ def open_experiment(
     task = DOMAINS[domain]
     settings = SPACES[domain] if space is None else space
     stimuli = task.candidates(settings, np.random.default_rng(2), n_trials)
-    design = Design(name=name, stimuli=stimuli, repetitions=repetitions, n_participants=n_participants)
+    design = Design(
+        name=name, stimuli=stimuli, repetitions=repetitions, n_participants=n_participants
+    )
     source = WebParticipants(
         folder,
         domain=task,
@@ -73,7 +75,9 @@ def asked(app: Any) -> TestClient:
 
 def in_inbox(folder: Path) -> list[PersonAnswers]:
     """What the page has left there."""
-    return [PersonAnswers.from_json(batch.json()) for batch in Inbox(folder / "inbox.sqlite").pending()]
+    return [
+        PersonAnswers.from_json(batch.json()) for batch in Inbox(folder / "inbox.sqlite").pending()
+    ]
 
 
 @contextmanager

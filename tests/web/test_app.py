@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from taking_part import KEY, SPACES, asked, in_inbox, open_experiment
 
-from experiments.participants.web.app import (
+from lakatos.experiments.participants.web.app import (
     COOKIE,
     HEADERS,
     LARGEST_BODY,
@@ -22,9 +22,9 @@ from experiments.participants.web.app import (
     identifiers_of,
     visitor_of,
 )
-from experiments.participants.web.store import Service, Store
-from experiments.participants.web.texts import texts_for
-from traces.digest import digest_of
+from lakatos.experiments.participants.web.store import Service, Store
+from lakatos.experiments.participants.web.texts import texts_for
+from lakatos.traces.digest import digest_of
 
 RESEARCHER = "r" * 43
 
@@ -33,7 +33,11 @@ class Browser:
     """One participant's browser, without the page in it."""
 
     def __init__(
-        self, client: TestClient, base: str = "/study/", who: Any = None, cookie: dict[str, str] | None = None
+        self,
+        client: TestClient,
+        base: str = "/study/",
+        who: Any = None,
+        cookie: dict[str, str] | None = None,
     ) -> None:
         self.client, self.base, self.who = client, base, who
         client.cookies.clear()
@@ -42,7 +46,11 @@ class Browser:
         response = client.get(f"{base}?{query}", headers=cookie)
         assert response.status_code == 200
         invitation = (who or {}).get("invitation")
-        visitor = visitor_of(identifiers_of(ProlificParameters(**who) if who and not invitation else None, invitation))
+        visitor = visitor_of(
+            identifiers_of(
+                ProlificParameters(**who) if who and not invitation else None, invitation
+            )
+        )
         assert f'data-visitor="{visitor}"' in response.text
         name = cookie_of(visitor)
         self.cookie = {"Cookie": f"{name}={response.cookies[name]}", VISITOR: visitor}
@@ -57,7 +65,9 @@ class Browser:
     def consent(self, language: str = "en") -> Any:
         texts = self.get(f"texts?language={language}").json()
         came = {"prolific": self.who} if "participant" in (self.who or {}) else self.who or {}
-        return self.post("consent", {"consent": texts["consent"]["digest"], "language": language, **came})
+        return self.post(
+            "consent", {"consent": texts["consent"]["digest"], "language": language, **came}
+        )
 
     def consent_as(self, digest: str) -> Any:
         return self.post("consent", {"consent": digest, "language": "en"})
@@ -70,7 +80,9 @@ class Browser:
         return state
 
     def answer(self, position: int, response: int = 0) -> Any:
-        return self.post("answers", {"position": position, "response": response, "response_time_ms": 712.5})
+        return self.post(
+            "answers", {"position": position, "response": response, "response_time_ms": 712.5}
+        )
 
     def finish(self, state: Any) -> Any:
         while state["phase"] == "task":
@@ -92,11 +104,17 @@ def desk(tmp_path) -> Iterator[TestClient]:
 
 @pytest.mark.parametrize("domain", SPACES)
 def test_every_domain_is_taken_from_consent_to_completion_code(domain, client, tmp_path):
-    design = open_experiment(tmp_path, domain, completion_code="C0DE", completion_url="https://x.org/?cc={code}")
+    design = open_experiment(
+        tmp_path, domain, completion_code="C0DE", completion_url="https://x.org/?cc={code}"
+    )
     browser = Browser(client)
     assert browser.get("state").json()["phase"] == "consent"
     end = browser.finish(browser.begin(domain))
-    assert (end["status"], end["code"], end["finish"]) == ("completed", "C0DE", "https://x.org/?cc=C0DE")
+    assert (end["status"], end["code"], end["finish"]) == (
+        "completed",
+        "C0DE",
+        "https://x.org/?cc=C0DE",
+    )
     (answers,) = in_inbox(tmp_path)
     assert sorted(answers.trial) == list(range(len(design.stimuli)))
 
@@ -117,7 +135,9 @@ def test_the_browser_is_told_nothing_before_its_time(client, tmp_path):
 
 
 def test_a_response_sent_again_gets_the_answer_it_got_before(client, tmp_path):
-    open_experiment(tmp_path, "learning", space={"task": "bandit", "n_steps": 8}, n_trials=1, checks=0)
+    open_experiment(
+        tmp_path, "learning", space={"task": "bandit", "n_steps": 8}, n_trials=1, checks=0
+    )
     browser = Browser(client)
     state = browser.begin("learning")
     first = browser.answer(state["position"], 1).json()
@@ -218,7 +238,9 @@ def test_the_researcher_s_pages_need_the_token(desk, tmp_path):
 def test_the_preview_takes_the_study_without_being_counted(client, desk, tmp_path):
     open_experiment(tmp_path, n_participants=1)
     Browser(client).begin()
-    link = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
+    link = desk.get(
+        "/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}
+    ).json()["preview"]
     assert desk.get("/preview/0123/").status_code == 404
     preview = Browser(desk, base=link)
     for _ in range(2):
@@ -233,10 +255,13 @@ def test_the_preview_takes_the_study_without_being_counted(client, desk, tmp_pat
 
 def test_what_is_opened_to_participants_opens_nothing_else(client, desk, tmp_path):
     open_experiment(tmp_path)
-    preview = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}).json()["preview"]
+    preview = desk.get(
+        "/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"}
+    ).json()["preview"]
     assert desk.get(preview).status_code == 200
     assert [
-        client.get(path).status_code for path in ("/study/", "/researcher/", "/researcher/api/status", preview)
+        client.get(path).status_code
+        for path in ("/study/", "/researcher/", "/researcher/api/status", preview)
     ] == [
         200,
         404,
@@ -265,7 +290,10 @@ def test_a_name_that_is_not_the_server_s_own_is_not_answered(make, tmp_path):
 
 def test_every_response_has_the_security_headers(client, desk, tmp_path):
     open_experiment(tmp_path)
-    asked_for = [(client, path) for path in ("/study/", "/page/study.js", "/page/none", "/nowhere", "/study/api/state")]
+    asked_for = [
+        (client, path)
+        for path in ("/study/", "/page/study.js", "/page/none", "/nowhere", "/study/api/state")
+    ]
     for server, path in [*asked_for, (desk, "/researcher/")]:
         response = server.get(path)
         for name, value in HEADERS.items():
@@ -293,10 +321,15 @@ def test_large_foreign_and_shapeless_requests_are_refused(client, tmp_path):
     as_json = {**browser.cookie, "Content-Type": "application/json"}
     post = lambda body, headers: client.post("/study/api/stop", content=body, headers=headers)  # noqa: E731
     assert post(large, as_json).status_code == 413
-    assert post(iter([large[:5000], large[5000:]]), as_json).status_code == 413  # no length given beforehand
+    assert (
+        post(iter([large[:5000], large[5000:]]), as_json).status_code == 413
+    )  # no length given beforehand
     assert post(b'{"keep": true}', {**as_json, "Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert (
-        post(b"keep=true", {**browser.cookie, "Content-Type": "application/x-www-form-urlencoded"}).status_code == 415
+        post(
+            b"keep=true", {**browser.cookie, "Content-Type": "application/x-www-form-urlencoded"}
+        ).status_code
+        == 415
     )
     browser.begin()
     assert post(b"{", as_json).status_code == 400
@@ -323,11 +356,15 @@ def test_people_who_stop_answering_are_noticed_while_the_server_runs(client, tmp
     assert [item.status for item in in_inbox(tmp_path)] == ["partial"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     body=st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4)
+        ),
         max_leaves=12,
     ),
     path=st.sampled_from(["consent", "comprehension", "answers", "stop"]),
@@ -349,7 +386,9 @@ def test_who_comes_in_a_browser_that_somebody_else_used_sees_nothing_of_them(cli
     first = {"participant": "anna", "study": "s", "submission": "1"}
     anna = Browser(client, who=first)
     anna.finish(anna.begin())
-    assert Browser(client, who=first, cookie=anna.cookie).get("state").json()["status"] == "completed"
+    assert (
+        Browser(client, who=first, cookie=anna.cookie).get("state").json()["status"] == "completed"
+    )
     second = {"participant": "ben", "study": "s", "submission": "2"}
     ben = Browser(client, who=second, cookie=anna.cookie)
     assert ben.get("state").json()["phase"] == "consent"
@@ -382,13 +421,24 @@ def test_one_failure_does_not_end_the_looks_for_people_who_stopped(tmp_path, cap
 def test_who_does_not_agree_is_told_the_code_for_it_and_nothing_is_stored(client, tmp_path):
     open_experiment(tmp_path)
     store = Store(tmp_path)
-    store.recruit_through("1.1", "prolific", Service("s", {"declined": "NOPE"}, "https://x.org/?cc={code}"))
+    store.recruit_through(
+        "1.1", "prolific", Service("s", {"declined": "NOPE"}, "https://x.org/?cc={code}")
+    )
     who = {"participant": "anna", "study": "s", "submission": "1"}
     end = Browser(client, who=who).post("decline", {"language": "en", "prolific": who}).json()
-    assert (end["status"], end["code"], end["finish"]) == ("declined", "NOPE", "https://x.org/?cc=NOPE")
+    assert (end["status"], end["code"], end["finish"]) == (
+        "declined",
+        "NOPE",
+        "https://x.org/?cc=NOPE",
+    )
     assert "code" not in Browser(client).post("decline", {"language": "en"}).json()
     other = who | {"study": "t"}
-    assert "code" not in Browser(client, who=other).post("decline", {"language": "en", "prolific": other}).json()
+    assert (
+        "code"
+        not in Browser(client, who=other)
+        .post("decline", {"language": "en", "prolific": other})
+        .json()
+    )
     assert store.status()[0]["people"] == {}
     store.shut()
 
@@ -418,11 +468,16 @@ def test_without_an_invitation_nobody_comes_in_unless_the_study_says_so(client, 
     assert stranger.consent().json()["status"] == "uninvited"
     assert Browser(client, who={"invitation": "A" * 22}).consent().json()["status"] == "uninvited"
     named = {"participant": "anna", "study": "s", "submission": "1"}
-    assert Browser(client, who=named).consent().json()["status"] == "uninvited"  # no service sends people here
+    assert (
+        Browser(client, who=named).consent().json()["status"] == "uninvited"
+    )  # no service sends people here
     store = Store(tmp_path)
     store.recruit_through("1.1", "prolific", Service("s", {}, ""))
     assert Browser(client, who=named).consent().json()["phase"] == "instructions"
-    assert Browser(client, who=named | {"study": "t", "participant": "b"}).consent().json()["status"] == "uninvited"
+    assert (
+        Browser(client, who=named | {"study": "t", "participant": "b"}).consent().json()["status"]
+        == "uninvited"
+    )
     assert sum(store.status()[0]["people"].values()) == 1
     store.shut()
 
@@ -519,4 +574,6 @@ def test_the_server_s_clock_stands_beside_the_page_s(tmp_path, store, clock):
     answers = store.answers_of(store.session("t" * 43))
     assert len(answers.server_time_ms) == 4
     assert sum(answers.server_time_ms) in (8000.0, 10_000.0)  # the check may be the last step
-    assert set(answers.server_time_ms) == {2000.0, 4000.0} or set(answers.server_time_ms) == {2000.0}
+    assert set(answers.server_time_ms) == {2000.0, 4000.0} or set(answers.server_time_ms) == {
+        2000.0
+    }

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
-from experiments.domains import DOMAINS
-from experiments.participants.web.store import Service, Store
-from experiments.participants.web.texts import texts_for, words_of
-from experiments.quality import are_impossible
-from experiments.task import Design
-from traces.inbox import Inbox
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.participants.web.store import Service, Store
+from lakatos.experiments.participants.web.texts import texts_for, words_of
+from lakatos.experiments.quality import are_impossible
+from lakatos.experiments.task import Design
+from lakatos.traces.inbox import Inbox
 
 WAIT_MS = 30_000
 MOVED_ON = """number => document.querySelector('.code') || (document.querySelector('.options button.chosen') === null
@@ -24,7 +24,9 @@ NAMELESS = """[...document.querySelectorAll('button, input, select, a')]
     .filter(item => !item.innerText && !item.labels?.length).map(item => item.outerHTML)"""
 TOO_WIDE = """document.documentElement.scrollWidth > innerWidth
     || [...document.querySelectorAll('.picture')].some(item => item.scrollWidth > item.clientWidth + 1)"""
-LOWEST_BUTTON = "Math.min(...[...document.querySelectorAll('.options button')].map(item => item.offsetHeight))"
+LOWEST_BUTTON = (
+    "Math.min(...[...document.querySelectorAll('.options button')].map(item => item.offsetHeight))"
+)
 
 
 @pytest.fixture
@@ -37,7 +39,11 @@ def browser(chrome: Any) -> Iterator[Any]:
     context.on("weberror", lambda error: said.append(str(error.error)))
     yield context
     context.close()
-    assert [text for text in said if "ERR_INTERNET_DISCONNECTED" not in text and "ERR_FAILED" not in text] == []
+    assert [
+        text
+        for text in said
+        if "ERR_INTERNET_DISCONNECTED" not in text and "ERR_FAILED" not in text
+    ] == []
 
 
 def consent(page: Any) -> None:
@@ -203,7 +209,9 @@ def test_two_tabs_lose_nothing_and_count_nothing_twice(domain, browser, serve, t
     second.wait_for_timeout(500)
     code = finish_by_rule(second)
     first.bring_to_front()
-    first.locator(".options button").nth(by_rule(first)).click()  # what this tab shows was answered, too
+    first.locator(".options button").nth(
+        by_rule(first)
+    ).click()  # what this tab shows was answered, too
     first.locator(".code").wait_for()
     assert first.locator(".code").inner_text() == code
     (answers,) = in_inbox(tmp_path)
@@ -239,7 +247,10 @@ def test_the_keyboard_alone_is_enough(browser, serve, tmp_path):
     def tab_to(name: str) -> None:
         for _ in range(30):
             page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.innerText || document.activeElement.type") == name:
+            if (
+                page.evaluate("document.activeElement.innerText || document.activeElement.type")
+                == name
+            ):
                 return
         raise AssertionError(f"no way to {name!r} by the tabulator")
 
@@ -291,7 +302,9 @@ def test_the_arrows_choose_between_two_options(browser, serve, tmp_path):
 
 @pytest.mark.long
 def test_a_screen_reader_finds_names_roles_and_news(browser, serve, tmp_path):
-    open_experiment(tmp_path, "learning", n_trials=1, checks=0, space={"task": "bandit", "n_steps": 3})
+    open_experiment(
+        tmp_path, "learning", n_trials=1, checks=0, space={"task": "bandit", "n_steps": 3}
+    )
     page = begin(browser, serve(), "learning")
     assert shown(page) == 1
     page.wait_for_timeout(230)
@@ -304,9 +317,7 @@ def test_a_screen_reader_finds_names_roles_and_news(browser, serve, tmp_path):
     assert spoken.inner_text() in ("You won 1.", "You won nothing.")
     assert shown(page) == 2
     assert page.locator(".notice").inner_text() == spoken.inner_text()
-    nameless = (
-        "[...document.querySelectorAll('button, input, select, a')].filter(e => !e.innerText && !e.labels?.length)"
-    )
+    nameless = "[...document.querySelectorAll('button, input, select, a')].filter(e => !e.innerText && !e.labels?.length)"
     assert page.evaluate(f"{nameless}.length") == 0
 
 
@@ -344,13 +355,21 @@ def test_the_page_changes_its_language_and_keeps_it(browser, serve, tmp_path):
 
 @pytest.mark.long
 def test_prolific_s_address_is_understood(browser, serve, tmp_path):
-    open_experiment(tmp_path, n_trials=2, checks=0, completion_code="CODE1", completion_url="https://x.org/?cc={code}")
+    open_experiment(
+        tmp_path,
+        n_trials=2,
+        checks=0,
+        completion_code="CODE1",
+        completion_url="https://x.org/?cc={code}",
+    )
     page = browser.new_page()
     page.goto(f"{serve()}/study/?PROLIFIC_PID=5f3c9e0d1b2a4c6d8e7f9a0b&STUDY_ID=s1&SESSION_ID=u1")
     consent(page)
     understand(page, "risky")
     assert finish(page) == "CODE1"
-    assert page.get_by_role("link", name="Finish").get_attribute("href") == "https://x.org/?cc=CODE1"
+    assert (
+        page.get_by_role("link", name="Finish").get_attribute("href") == "https://x.org/?cc=CODE1"
+    )
     (found,) = Store(tmp_path).submissions()
     assert (found.submission, found.status, found.code) == ("u1", "completed", "CODE1")
 
@@ -397,12 +416,18 @@ def test_the_researcher_sees_how_far_it_is(browser, serve, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "domain", [*(pytest.param(name, marks=pytest.mark.long) for name in SPACES if name != "offers"), "offers"]
+    "domain",
+    [
+        *(pytest.param(name, marks=pytest.mark.long) for name in SPACES if name != "offers"),
+        "offers",
+    ],
 )
 @pytest.mark.parametrize("width", [320, pytest.param(390, marks=pytest.mark.long)])
 def test_nothing_on_a_phone_scrolls_sideways(domain, width, chrome, serve, tmp_path):
     open_experiment(tmp_path, domain, n_trials=3, n_participants=1)
-    context = chrome.new_context(viewport={"width": width, "height": 700}, is_mobile=True, has_touch=True)
+    context = chrome.new_context(
+        viewport={"width": width, "height": 700}, is_mobile=True, has_touch=True
+    )
     context.set_default_timeout(WAIT_MS)
     page = context.new_page()
     page.goto(f"{serve()}/study/")
@@ -414,7 +439,9 @@ def test_nothing_on_a_phone_scrolls_sideways(domain, width, chrome, serve, tmp_p
     while shown(page):
         assert not page.evaluate(TOO_WIDE)
         assert (
-            page.evaluate("Math.min(...[...document.querySelectorAll('.options button')].map(e => e.offsetHeight))")
+            page.evaluate(
+                "Math.min(...[...document.querySelectorAll('.options button')].map(e => e.offsetHeight))"
+            )
             >= 44
         )
         page.wait_for_timeout(230)
@@ -491,7 +518,9 @@ def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browse
 
     def told(page: Any) -> tuple[str, str]:
         page.locator(".code").wait_for()
-        return page.locator(".code").inner_text(), page.get_by_role("link", name="Finish").get_attribute("href")
+        return page.locator(".code").inner_text(), page.get_by_role(
+            "link", name="Finish"
+        ).get_attribute("href")
 
     def link(code: str) -> tuple[str, str]:
         return code, f"https://x.org/?cc={code}"
@@ -530,7 +559,9 @@ def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browse
         assert told(page) == link(code)
 
 
-def test_who_came_before_is_refused_kindly_or_goes_on_where_the_study_says_so(browser, serve, tmp_path):
+def test_who_came_before_is_refused_kindly_or_goes_on_where_the_study_says_so(
+    browser, serve, tmp_path
+):
     open_experiment(tmp_path, n_trials=2, checks=0, n_participants=1)
     url = serve()
     page = begin(browser, url)

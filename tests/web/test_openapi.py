@@ -21,18 +21,27 @@ from schemathesis.specs.openapi.checks import (
 )
 from taking_part import open_experiment
 
-from experiments.participants.web.app import COOKIE, create_app, create_desk, openapi_of
-from experiments.participants.web.store import COLLECTION_FILE, Identifiers, Store
+from lakatos.experiments.participants.web.app import COOKIE, create_app, create_desk, openapi_of
+from lakatos.experiments.participants.web.store import COLLECTION_FILE, Identifiers, Store
 
 NAMES = ("testserver", "localhost")
 RESEARCHER = "researcher-token-0123456789-0123456789-0123"
 VICTIM, ATTACKER = "v" * 43, "a" * 43
 SECRETS = (RESEARCHER, VICTIM, "5f3c9e0d1b2a4c6d8e7f9a0b", "victims-study", "victims-submission")
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
 UNHURRIED = settings(
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.filter_too_much,
+        HealthCheck.too_slow,
+    ],
 )
 PATHS: dict[str, str] = {
     "/study/api/texts": "get",
@@ -49,7 +58,8 @@ ASKED = [
     (path, mode)
     for path in PATHS
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-    if (path, mode) != ("/researcher/api/status", GenerationMode.NEGATIVE)  # anything is of the form that it has
+    if (path, mode)
+    != ("/researcher/api/status", GenerationMode.NEGATIVE)  # anything is of the form that it has
 ]
 
 
@@ -69,7 +79,9 @@ def api(folder: Path) -> Iterator[Any]:
     """The interface, with one person half-way through the study and another one who tries everything."""
     open_experiment(folder, n_trials=8, n_participants=400)
     store = Store(folder)
-    identifiers = Identifiers("prolific", "5f3c9e0d1b2a4c6d8e7f9a0b", "victims-study", "victims-submission")
+    identifiers = Identifiers(
+        "prolific", "5f3c9e0d1b2a4c6d8e7f9a0b", "victims-study", "victims-submission"
+    )
     victim = store.join(VICTIM, consent="c" * 64, language="en", identifiers=identifiers)
     store.comprehension(victim, 0, passed=True)
     for position in range(3):
@@ -92,7 +104,9 @@ def what_the_victim_did(folder: Path) -> list[Any]:
 
 def tables(folder: Path) -> set[str]:
     with sqlite3.connect(folder / COLLECTION_FILE) as sql:
-        return {row[0] for row in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {
+            row[0] for row in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
 
 
 def hold(case: Any, folder: Path) -> None:
@@ -102,7 +116,10 @@ def hold(case: Any, folder: Path) -> None:
     case.validate_response(response, checks=CHECKS)
     assert what_the_victim_did(folder) == before
     assert tables(folder) == {"experiment", "session", "access", "answer", "identifier", "service"}
-    sent = json.dumps([str(case.body), case.query, dict(case.headers or {}), dict(case.cookies or {})], default=str)
+    sent = json.dumps(
+        [str(case.body), case.query, dict(case.headers or {}), dict(case.cookies or {})],
+        default=str,
+    )
     text = response.text + json.dumps(dict(response.headers), default=str)
     for secret in SECRETS:
         assert secret not in text or secret in sent
@@ -128,12 +145,16 @@ def try_everything(
 @pytest.mark.parametrize("n", [15, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("cookies", [None, {COOKIE: ATTACKER}], ids=["a stranger", "a participant"])
 @pytest.mark.parametrize(("path", "mode"), ASKED)
-def test_nobody_does_harm(path: str, mode: GenerationMode, cookies: Any, n: int, api: Any, folder: Path) -> None:
+def test_nobody_does_harm(
+    path: str, mode: GenerationMode, cookies: Any, n: int, api: Any, folder: Path
+) -> None:
     try_everything(api, folder, path, mode, cookies, n)
 
 
 def test_the_description_names_every_path_that_there_is(api: Any, folder: Path) -> None:
     found = {
-        path: next(iter(methods)) for schema in api.values() for path, methods in schema.raw_schema["paths"].items()
+        path: next(iter(methods))
+        for schema in api.values()
+        for path, methods in schema.raw_schema["paths"].items()
     }
     assert found == PATHS

@@ -10,10 +10,10 @@ import pytest
 from taking_part import open_experiment
 from typer.testing import CliRunner
 
-from flows.errors import FlowError
-from flows.main import app
-from flows.serve import serve
-from traces.step import JOURNAL_FILE
+from lakatos.flows.commands.collect import serve
+from lakatos.flows.commands.main import app
+from lakatos.flows.errors import FlowError
+from lakatos.traces.step import JOURNAL_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,8 +28,18 @@ def test_the_command_prints_links_that_work_and_leaves_the_journal_alone(tmp_pat
     run = tmp_path / "run"
     open_experiment(run)
     (run / JOURNAL_FILE).write_bytes(b"a journal that nobody may touch")
-    command = [sys.executable, "-m", "flows.main", "collect", str(run), "--port", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "lakatos.flows.commands.main",
+        "collect",
+        str(run),
+        "--port",
+        "0",
+    ]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         assert process.stdout is not None
         printed = [process.stdout.readline().strip().rsplit(maxsplit=1) for _ in range(4)]

@@ -3,14 +3,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.errors import SourceError
-from experiments.participants.web.source import WebParticipants
-from experiments.participants.web.store import Store
-from experiments.participants.web.study import PageSettings, plan_of
-from experiments.task import Trials
-from experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
-from traces.inbox import Inbox
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.web.source import WebParticipants
+from lakatos.experiments.participants.web.store import Store
+from lakatos.experiments.participants.web.study import PageSettings, plan_of
+from lakatos.experiments.task import Trials
+from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
+from lakatos.traces.inbox import Inbox
 
 
 class TestWebParticipants(ParticipantSourceContract):
@@ -71,7 +71,9 @@ class TestWebParticipants(ParticipantSourceContract):
 
 def test_a_language_without_texts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no texts in 'fr'"):
-        WebParticipants(tmp_path, domain=DOMAINS["risky"], settings={}, page=PageSettings(language="fr"))
+        WebParticipants(
+            tmp_path, domain=DOMAINS["risky"], settings={}, page=PageSettings(language="fr")
+        )
 
 
 def test_page_settings_out_of_range_are_refused() -> None:

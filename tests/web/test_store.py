@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 from taking_part import KEY, in_inbox, open_experiment
 
-from experiments.errors import SourceError
-from experiments.participants.web.store import (
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.web.store import (
     COLLECTION_FILE,
     KEY_FILE,
     LAG_SECONDS,
@@ -23,10 +23,10 @@ from experiments.participants.web.store import (
     Store,
     collection_key,
 )
-from experiments.participants.web.study import plan_of
-from traces.digest import digest_of
-from traces.errors import InboxError
-from traces.inbox import Inbox
+from lakatos.experiments.participants.web.study import plan_of
+from lakatos.traces.digest import digest_of
+from lakatos.traces.errors import InboxError
+from lakatos.traces.inbox import Inbox
 
 PROLIFIC_ID = "5f3c9e0d1b2a4c6d8e7f9a0b"
 
@@ -54,7 +54,11 @@ def test_one_person_leaves_one_batch_with_every_answer(store, tmp_path):
     assert answers.response == (1,) * 8
     assert answers.response_time_ms == (900.0,) * 8
     assert answers.checks == tuple(step.row == 1 for step in plan if step.kind == "check")
-    assert (answers.status, answers.comprehension_attempts, answers.source) == ("completed", 1, "web")
+    assert (answers.status, answers.comprehension_attempts, answers.source) == (
+        "completed",
+        1,
+        "web",
+    )
     assert answers.person == session.person
     (batch,) = inbox.pending()
     assert batch.batch_key == f"{KEY}:{session.person}"
@@ -86,7 +90,9 @@ def test_what_was_not_asked_is_refused(store, tmp_path):
         store.answer(session, len(plan_of(session.experiment, session.place)), 0, 1.0)
 
 
-def test_people_are_let_in_up_to_the_number_wanted_and_those_who_leave_are_replaced(store, tmp_path, clock):
+def test_people_are_let_in_up_to_the_number_wanted_and_those_who_leave_are_replaced(
+    store, tmp_path, clock
+):
     open_experiment(tmp_path, n_participants=2, idle_minutes=10)
     anna, ben = begin(store, "anna"), begin(store, "ben")
     with pytest.raises(NoPlaceError, match="taken"):
@@ -121,7 +127,9 @@ def test_the_same_answer_from_many_threads_is_saved_once(store, tmp_path):
     open_experiment(tmp_path)
     session = begin(store)
     with ThreadPoolExecutor(16) as pool:
-        saved = list(pool.map(lambda response: store.answer(session, 0, response % 2, 1.0)[0], range(32)))
+        saved = list(
+            pool.map(lambda response: store.answer(session, 0, response % 2, 1.0)[0], range(32))
+        )
     assert sum(saved) == 1
 
 
@@ -129,10 +137,15 @@ def test_a_person_with_one_identifier_has_one_session(store, tmp_path):
     open_experiment(tmp_path)
     first = begin(store, "phone", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one"))
     store.answer(first, 0, 1, 5.0)
-    with pytest.raises(NoPlaceError, match="takes part already"):  # the participant's name alone opens nothing
+    with pytest.raises(
+        NoPlaceError, match="takes part already"
+    ):  # the participant's name alone opens nothing
         begin(store, "thief", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "two"))
     again = store.join(
-        "desktop", consent="d" * 64, language="de", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one")
+        "desktop",
+        consent="d" * 64,
+        language="de",
+        identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one"),
     )
     assert (again.number, again.position, again.language) == (first.number, 1, "en")
     assert store.session("desktop").number == store.session("phone").number
@@ -144,7 +157,14 @@ def test_a_person_with_one_identifier_has_one_session(store, tmp_path):
 
 def test_identifiers_stay_in_the_collection(store, tmp_path):
     open_experiment(tmp_path)
-    finish(store, begin(store, "x" * 43, identifiers=Identifiers("prolific", PROLIFIC_ID, "study9", "submission9")))
+    finish(
+        store,
+        begin(
+            store,
+            "x" * 43,
+            identifiers=Identifiers("prolific", PROLIFIC_ID, "study9", "submission9"),
+        ),
+    )
     store.deliver(Inbox(tmp_path / "inbox.sqlite"))
     (answers,) = in_inbox(tmp_path)
     assert answers.source == "prolific"
@@ -171,7 +191,9 @@ def test_pseudonyms_need_the_key_of_the_run(tmp_path):
 
 
 @pytest.mark.parametrize(("wait", "status"), [(11 * 60, "partial"), (0, "timed_out")])
-def test_people_who_stop_answering_or_take_too_long_leave_what_they_answered(store, tmp_path, clock, wait, status):
+def test_people_who_stop_answering_or_take_too_long_leave_what_they_answered(
+    store, tmp_path, clock, wait, status
+):
     open_experiment(tmp_path, idle_minutes=10, limit_minutes=30)
     session = begin(store)
     store.answer(session, 0, 1, 700.0)
@@ -212,7 +234,9 @@ def test_the_comprehension_check_ends_the_study_after_too_many_attempts(store, t
     assert store.comprehension(session, 1, passed=False).status == "screened_out"
     assert store.comprehension(session, 2, passed=True).status == "screened_out"
     store.deliver(Inbox(tmp_path / "inbox.sqlite"))
-    assert [(item.status, item.comprehension_attempts) for item in in_inbox(tmp_path)] == [("screened_out", 2)]
+    assert [(item.status, item.comprehension_attempts) for item in in_inbox(tmp_path)] == [
+        ("screened_out", 2)
+    ]
 
 
 def test_previews_are_not_counted_and_are_forgotten(store, tmp_path, clock):
@@ -259,7 +283,9 @@ def test_people_go_to_the_first_experiment_with_a_place(store, tmp_path):
 
 
 def test_a_file_that_is_no_collection_is_named(tmp_path):
-    (tmp_path / COLLECTION_FILE).write_bytes(b"not a database at all, but long enough to be one" * 20)
+    (tmp_path / COLLECTION_FILE).write_bytes(
+        b"not a database at all, but long enough to be one" * 20
+    )
     with pytest.raises(SourceError, match=COLLECTION_FILE):
         Store(tmp_path)
 
@@ -289,7 +315,9 @@ def test_answers_that_a_person_deletes_on_stopping_are_in_no_file(store, tmp_pat
     assert left_in_files(tmp_path, 123456.789012) == 0
 
 
-def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repeated(store, tmp_path):
+def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repeated(
+    store, tmp_path
+):
     open_experiment(tmp_path, n_trials=6)
     session = begin(store)
     store.answer(session, 0, 0, 123456.789012)
@@ -353,7 +381,10 @@ def test_nobody_is_put_into_an_experiment_whose_text_was_not_agreed_to(store, tm
     with pytest.raises(OtherExperimentError):
         begin(store, "ben", experiment=first)
     assert begin(store, "anna", experiment=first).experiment.name == "1.1"
-    assert begin(store, "tester", preview=True, experiment=store.current().key).experiment.name == "2.1"
+    assert (
+        begin(store, "tester", preview=True, experiment=store.current().key).experiment.name
+        == "2.1"
+    )
 
 
 def test_a_key_is_never_found_half_written(tmp_path):
@@ -375,10 +406,17 @@ def who(participant, submission="", study="study"):
 def test_answers_of_people_whom_the_service_does_not_list_are_kept_apart(store, tmp_path, clock):
     open_experiment(tmp_path, n_participants=4)
     store.recruit_through("1.1", "prolific", SENT)
-    listed, lagging, forged, other = who("anna"), who("ben"), who("carl"), who("dora", study="another")
+    listed, lagging, forged, other = (
+        who("anna"),
+        who("ben"),
+        who("carl"),
+        who("dora", study="another"),
+    )
     people = {item.participant: finish(store, begin(store, item.participant, identifiers=item)).person
               for item in (listed, lagging, forged, other)}  # fmt: skip
-    plain = finish(store, begin(store, "emil", experiment=None)) if store.current(free=True) else None
+    plain = (
+        finish(store, begin(store, "emil", experiment=None)) if store.current(free=True) else None
+    )
     assert plain is None  # four people hold the four places
     inbox = Inbox(tmp_path / "inbox.sqlite")
     assert store.deliver(inbox) == 0
@@ -404,7 +442,9 @@ def test_answers_of_people_whom_the_service_does_not_list_are_kept_apart(store, 
     ("completed", "DONE"), ("failed_checks", "FAILED"), ("screened_out", "OUT"), ("returned", "NO"), ("stopped", "NO"),
     ("partial", ""),
 ])  # fmt: skip
-def test_each_way_in_which_a_visit_ends_has_the_code_that_the_service_expects(store, tmp_path, clock, outcome, code):
+def test_each_way_in_which_a_visit_ends_has_the_code_that_the_service_expects(
+    store, tmp_path, clock, outcome, code
+):
     open_experiment(tmp_path, most_attempts=1, idle_minutes=1.0, completion_code="OWN")
     store.recruit_through("1.1", "prolific", SENT)
     session = store.join("anna", consent="c" * 64, language="en", identifiers=who("anna"))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from taking_part import SPACES, open_experiment
 
-from experiments.domains import DOMAINS
-from experiments.participants.web.store import Store
-from experiments.participants.web.study import Step, available, follows, plan_of
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.participants.web.store import Store
+from lakatos.experiments.participants.web.study import Step, available, follows, plan_of
 
 
 def experiment_of(folder: Path):
@@ -42,11 +42,15 @@ def test_an_order_depends_on_the_seed_the_recruitment_and_the_place_alone(tmp_pa
     open_experiment(tmp_path / "a", n_trials=6)
     open_experiment(tmp_path / "b", n_trials=6)
     one, two = experiment_of(tmp_path / "a"), experiment_of(tmp_path / "b")
-    assert [plan_of(one, place) for place in range(5)] == [plan_of(two, place) for place in range(5)]
+    assert [plan_of(one, place) for place in range(5)] == [
+        plan_of(two, place) for place in range(5)
+    ]
 
 
 def test_schedules_keep_their_order_and_no_check_stands_between_the_stages_of_a_trial(tmp_path):
-    open_experiment(tmp_path, "learning", n_trials=1, space={"task": "two_step", "n_steps": 40}, checks=8)
+    open_experiment(
+        tmp_path, "learning", n_trials=1, space={"task": "two_step", "n_steps": 40}, checks=8
+    )
     experiment = experiment_of(tmp_path)
     for place in range(10):
         plan = plan_of(experiment, place)

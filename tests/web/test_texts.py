@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import experiments.participants.web as web
-from experiments.domains import DOMAINS
-from experiments.errors import SourceError
-from experiments.participants.web.texts import (
+import lakatos.experiments.participants.web as web
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.web.texts import (
     consent_digest,
     option_labels,
     packaged,
@@ -46,7 +46,9 @@ def test_all_words_in_drawings_are_translated(domain, language):
 
 
 def test_a_study_replaces_single_sentences():
-    texts = texts_for("risky", {"en": {"consent": {"heading": "Ours"}, "pictures": {"phrases": [["A", "B"]]}}})
+    texts = texts_for(
+        "risky", {"en": {"consent": {"heading": "Ours"}, "pictures": {"phrases": [["A", "B"]]}}}
+    )
     assert texts["en"]["consent"]["heading"] == "Ours"
     assert texts["en"]["consent"]["start"] == packaged()["en"]["consent"]["start"]
     assert translated("<p>A</p>", texts["en"]) == "<p>B</p>"
@@ -62,7 +64,13 @@ def test_a_study_replaces_single_sentences():
         ({"../x": {}}, "names no language"),
         ({"en": {"pictures": {"phrases": [["(", "x"]]}}}, "phrases.0: give a regular expression"),
         (
-            {"en": {"domains": {"risky": {"questions": [{"text": "t", "answers": ["a"], "right": 1}]}}}},
+            {
+                "en": {
+                    "domains": {
+                        "risky": {"questions": [{"text": "t", "answers": ["a"], "right": 1}]}
+                    }
+                }
+            },
             "right: give the place",
         ),
     ],
@@ -85,20 +93,29 @@ def test_another_consent_text_has_another_digest():
 def test_packaged_files_are_the_published_ones():
     vendor = FOLDER / "page" / "vendor"
     lines = (vendor / "SHA256SUMS").read_text().splitlines()
-    assert {line.split()[1] for line in lines} == {path.name for path in vendor.iterdir()} - {"SHA256SUMS"}
+    assert {line.split()[1] for line in lines} == {path.name for path in vendor.iterdir()} - {
+        "SHA256SUMS"
+    }
     for line in lines:
         digest, name = line.split()
         assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == digest
     # Of dist/index.browser.min.js in jspsych-8.3.0.tgz, as the npm registry publishes it.
-    assert lines[0] == "b58c69e607f2ddbd282f2daec43d882cac18d9e3efdad816215b818d1406d6ce  jspsych-8.3.0.min.js"
+    assert (
+        lines[0]
+        == "b58c69e607f2ddbd282f2daec43d882cac18d9e3efdad816215b818d1406d6ce  jspsych-8.3.0.min.js"
+    )
     assert "Joshua R. de Leeuw" in (vendor / "LICENSES.txt").read_text()
 
 
 def test_the_page_names_no_other_address():
     for path in (FOLDER / "page").glob("*.*"):
-        assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//|@import|url\(", path.read_text(encoding="utf-8"))
+        assert not re.search(
+            r"(?:src|href)=[\"']?(?:https?:)?//|@import|url\(", path.read_text(encoding="utf-8")
+        )
 
 
 def test_nothing_on_the_page_is_evaluated():
     for path in [*(FOLDER / "page").glob("*.js"), *(FOLDER / "page" / "vendor").glob("*.js")]:
-        assert not re.search(r"\beval\(|new Function\b|document\.write\(", path.read_text(encoding="utf-8"))
+        assert not re.search(
+            r"\beval\(|new Function\b|document\.write\(", path.read_text(encoding="utf-8")
+        )

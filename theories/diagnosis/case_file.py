@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import false_discovery_control
 
-from theories.diagnosis.correction import Corrector, Gain
-from theories.diagnosis.panel import Panel, Predictions, Residuals
-from theories.diagnosis.rule import (
+from lakatos.theories.diagnosis.correction import Corrector, Gain
+from lakatos.theories.diagnosis.panel import Panel, Predictions, Residuals
+from lakatos.theories.diagnosis.rule import (
     RULES,
     Check,
     Sheet,
@@ -24,10 +24,10 @@ from theories.diagnosis.rule import (
     trial_checks,
     words,
 )
-from theories.grammar import Grammar
-from theories.record import Claim, Diagnosis
-from theories.score import Estimate, is_tie
-from traces.digest import Digest
+from lakatos.theories.grammar import Grammar
+from lakatos.theories.record import Claim, Diagnosis
+from lakatos.theories.score import Estimate, is_tie
+from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 FALSE_DISCOVERY_RATE = 0.1
@@ -102,14 +102,24 @@ def diagnose(
     """
     seen = examine(loser, [leader, *others], experiments, rng, n_replicas=n_replicas)
     found = seen.found
-    cites = tuple(dict.fromkeys([*loser.records, *leader.records, *(d for item in experiments for d in item.records)]))
+    cites = tuple(
+        dict.fromkeys(
+            [*loser.records, *leader.records, *(d for item in experiments for d in item.records)]
+        )
+    )
     extra = tuple(digest for item in others for digest in item.records)
     claims = [
-        _claim(item, loser.name, (*cites, *extra) if item.check.rule == "mixture" else cites, grammar) for item in found
+        _claim(
+            item, loser.name, (*cites, *extra) if item.check.rule == "mixture" else cites, grammar
+        )
+        for item in found
     ]
     first = claims[0] if claims else None
     remedies = tuple(dict.fromkeys(remedy for claim in claims for remedy in claim.remedies))
-    location = ", ".join(words(claim.feature) for claim in claims) or "no single property of trials, people or order"
+    location = (
+        ", ".join(words(claim.feature) for claim in claims)
+        or "no single property of trials, people or order"
+    )
     return Diagnosis(
         cycle=cycle,
         loser=loser.theory,
@@ -148,7 +158,12 @@ def examine(
         [panel.observed() for panel in panels],
         [panel.replicas(rng, n_replicas) for panel in panels],
         {
-            name: np.concatenate([item.features[name][keep] for item, keep in zip(experiments, answered, strict=True)])
+            name: np.concatenate(
+                [
+                    item.features[name][keep]
+                    for item, keep in zip(experiments, answered, strict=True)
+                ]
+            )
             for name in experiments[0].features
             if name in shared
         },
@@ -172,10 +187,16 @@ def _findings(sheet: Sheet, corrector: Corrector, checks: Sequence[Check]) -> tu
         return ()
     adjusted = false_discovery_control([min(max(check.p, 1e-300), 1.0) for check in checks])
     passed = sorted(
-        ((check, float(q)) for check, q in zip(checks, adjusted, strict=True) if q <= FALSE_DISCOVERY_RATE),
+        (
+            (check, float(q))
+            for check, q in zip(checks, adjusted, strict=True)
+            if q <= FALSE_DISCOVERY_RATE
+        ),
         key=lambda item: (item[0].p, -abs(item[0].z)),
     )[:MOST_WEIGHED]
-    weighed = sorted(((check, q, check.gain(corrector)) for check, q in passed), key=lambda item: -item[2].total)
+    weighed = sorted(
+        ((check, q, check.gain(corrector)) for check, q in passed), key=lambda item: -item[2].total
+    )
     kept: list[Finding] = []
     # The region has been selected from many and would explain trends away, so that it comes after them.
     for check, q, gain in sorted(weighed, key=lambda item: item[0].rule == "region"):
@@ -231,7 +252,10 @@ def _claim(found: Finding, name: str, cites: tuple[Digest, ...], grammar: Gramma
         confidence=found.confidence,
         gain=worth.value,
         gain_error=worth.standard_error,
-        recommendation=("try " + ", ".join(remedies) if remedies else _WITHOUT_MECHANISM[check.rule]) + f": {expected}",
+        recommendation=(
+            "try " + ", ".join(remedies) if remedies else _WITHOUT_MECHANISM[check.rule]
+        )
+        + f": {expected}",
         remedies=remedies,
     )
 
@@ -265,9 +289,15 @@ def _size(check: Check, ends: tuple[float, float]) -> str:
     if check.rule == "spread":
         ratio, low, high = (float(np.exp(value)) for value in (check.effect, *ends))
         return f"{ratio:.2f} (95% interval {low:.2f} to {high:.2f}) times"
-    low, high = sorted(abs(end) for end in ends) if ends[0] * ends[1] > 0 else (0.0, max(abs(end) for end in ends))
+    low, high = (
+        sorted(abs(end) for end in ends)
+        if ends[0] * ends[1] > 0
+        else (0.0, max(abs(end) for end in ends))
+    )
     more = "more" if check.effect > 0 else "less"
-    return f"{abs(check.effect):.3f} ({low:.3f} to {high:.3f}) {more}" + ("" if check.rule == "lapse" else " often")
+    return f"{abs(check.effect):.3f} ({low:.3f} to {high:.3f}) {more}" + (
+        "" if check.rule == "lapse" else " often"
+    )
 
 
 def _hypothesis(name: str, found: Sequence[Check]) -> str:
@@ -334,7 +364,9 @@ def _dependencies(seen: Examination, name: str) -> str:
             }
         )
         if alike:
-            notes.append(f"on these trials {words(check.feature)} goes together with {', '.join(alike[:4])}")
+            notes.append(
+                f"on these trials {words(check.feature)} goes together with {', '.join(alike[:4])}"
+            )
     if all(panel.pooled for panel in sheet.panels):
         notes.append("people and the order of their answers are not known, so neither was checked")
     elif any(panel.pooled for panel in sheet.panels):
@@ -347,10 +379,14 @@ def _dependencies(seen: Examination, name: str) -> str:
     return "; ".join(notes)
 
 
-def _illustration(sheet: Sheet, leader: Predictions, experiments: Sequence[Residuals], loser: Predictions) -> Claim:
+def _illustration(
+    sheet: Sheet, leader: Predictions, experiments: Sequence[Residuals], loser: Predictions
+) -> Claim:
     """The trial on which the leader gains most."""
     weights = np.exp(leader.log_weights)
-    ahead = [np.einsum("d,dt->t", weights, item.probabilities[:, :, -1]) for item in leader.evidence]
+    ahead = [
+        np.einsum("d,dt->t", weights, item.probabilities[:, :, -1]) for item in leader.evidence
+    ]
     gains = []
     for panel, summary, other in zip(sheet.panels, sheet.observed, ahead, strict=True):
         share = summary.chosen[0] / np.maximum(panel.n_answers, 1)

@@ -15,9 +15,16 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from theories.diagnosis.panel import Panel, Predictions
-from theories.score import Estimate, Evidence, UnitScores, average, log_predictive, paired_difference
-from theories.sequence import TINY
+from lakatos.theories.diagnosis.panel import Panel, Predictions
+from lakatos.theories.score import (
+    Estimate,
+    Evidence,
+    UnitScores,
+    average,
+    log_predictive,
+    paired_difference,
+)
+from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
@@ -70,7 +77,9 @@ def temperature(columns: Sequence[Array]) -> Build:
 
     def build(number: int, panel: Panel) -> Cells:
         n_trials, n_options = panel.mean.shape
-        return Cells(np.arange(n_trials), np.zeros((n_trials, n_options)), columns[number], panel.counts)
+        return Cells(
+            np.arange(n_trials), np.zeros((n_trials, n_options)), columns[number], panel.counts
+        )
 
     return build
 
@@ -100,7 +109,9 @@ def side_drift(number: int, panel: Panel) -> Cells:
 
 def agreement_drift(number: int, panel: Panel) -> Cells:
     """Log odds are stretched from the first half of a person's answers to the second."""
-    return _by_level(panel, panel.half + 1, np.zeros((3, *panel.mean.shape)), np.array([-1.0, 0.0, 1.0]))
+    return _by_level(
+        panel, panel.half + 1, np.zeros((3, *panel.mean.shape)), np.array([-1.0, 0.0, 1.0])
+    )
 
 
 class Corrector:
@@ -109,7 +120,9 @@ class Corrector:
     def __init__(self, panels: Sequence[Panel]) -> None:
         self.panels = panels
         self.sizes = [
-            panel.n_answers[panel.n_answers > 0] if panel.pooled else panel.mask.sum(axis=1).astype(np.float64)
+            panel.n_answers[panel.n_answers > 0]
+            if panel.pooled
+            else panel.mask.sum(axis=1).astype(np.float64)
             for panel in panels
         ]
 
@@ -117,7 +130,9 @@ class Corrector:
         """Of a tilt that all people share."""
         cells = [build(number, panel) for number, panel in enumerate(self.panels)]
         return _best(
-            lambda value: [_score(panel, item, value) for panel, item in zip(self.panels, cells, strict=True)],
+            lambda value: [
+                _score(panel, item, value) for panel, item in zip(self.panels, cells, strict=True)
+            ],
             (-2.5, 2.5),
             self.sizes,
         )
@@ -129,7 +144,10 @@ class Corrector:
         def scores(spread: float) -> list[Array]:
             return [
                 logsumexp(
-                    [_score(panel, item, spread * node) + w for node, w in zip(NODES, LOG_NODE_WEIGHTS, strict=True)],
+                    [
+                        _score(panel, item, spread * node) + w
+                        for node, w in zip(NODES, LOG_NODE_WEIGHTS, strict=True)
+                    ],
                     axis=0,
                 )
                 for panel, item in zip(self.panels, cells, strict=True)
@@ -143,7 +161,10 @@ class Corrector:
         def scores(share: float) -> list[Array]:
             return [
                 log_predictive(
-                    Evidence(panel.trials, (1 - share) * panel.probabilities + share / panel.mean.shape[1]),
+                    Evidence(
+                        panel.trials,
+                        (1 - share) * panel.probabilities + share / panel.mean.shape[1],
+                    ),
                     panel.log_weights,
                 ).log_predictive
                 for panel in self.panels
@@ -168,11 +189,16 @@ def sharing(theory: Predictions, other: Predictions) -> tuple[Gain, float]:
         Vovk & Wang (2021), Annals of Statistics 49(3), 1736-1754.
     """
     known = [number for number, item in enumerate(theory.evidence) if not item.trials.pooled]
-    own, theirs = ([log_predictive(item.evidence[n], item.log_weights) for n in known] for item in (theory, other))
+    own, theirs = (
+        [log_predictive(item.evidence[n], item.log_weights) for n in known]
+        for item in (theory, other)
+    )
 
     def scores(share: float) -> list[Array]:
         return [
-            np.logaddexp(np.log1p(-share) + a.log_predictive, np.log(max(share, 1e-300)) + b.log_predictive)
+            np.logaddexp(
+                np.log1p(-share) + a.log_predictive, np.log(max(share, 1e-300)) + b.log_predictive
+            )
             for a, b in zip(own, theirs, strict=True)
         ]
 
@@ -182,14 +208,18 @@ def sharing(theory: Predictions, other: Predictions) -> tuple[Gain, float]:
     return gain, float(logsumexp(ratios) - np.log(len(SHARES)))
 
 
-def _best(scores: Callable[[float], list[Array]], bounds: tuple[float, float], sizes: Sequence[Array]) -> Gain:
+def _best(
+    scores: Callable[[float], list[Array]], bounds: tuple[float, float], sizes: Sequence[Array]
+) -> Gain:
     """At the parameter's best value; ``sizes`` are the choices of every unit."""
     before = scores(0.0)
 
     def loss(value: float) -> float:
         return -sum(float(part.sum()) for part in scores(value))
 
-    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.02, "maxiter": 10})
+    found = minimize_scalar(
+        loss, bounds=bounds, method="bounded", options={"xatol": 0.02, "maxiter": 10}
+    )
     after = scores(float(found.x))
     total = sum(float((a - b).sum()) for a, b in zip(after, before, strict=True))
     if total <= 0:
@@ -205,7 +235,9 @@ def _score(panel: Panel, cells: Cells, value: float) -> Array:
     """``(n_units,)`` log predictive probabilities with the parameter at ``value``."""
     slope = np.exp(value * cells.log_slope)[:, None]
     tilted = slope * panel.log_probabilities[:, cells.trial] + value * cells.offset
-    options = np.moveaxis(tilted, -1, 0)  # few, so that going through them is faster than reducing along them
+    options = np.moveaxis(
+        tilted, -1, 0
+    )  # few, so that going through them is faster than reducing along them
     top = reduce(np.maximum, options)
     tilted -= (top + np.log(sum(np.exp(option - top) for option in options)))[..., None]
     if panel.pooled:
@@ -234,7 +266,9 @@ def _by_level(panel: Panel, level: NDArray[np.intp], tilt: Array, log_slope: Arr
     """
     n_levels, n_trials, n_options = tilt.shape
     if panel.pooled:
-        return Cells(np.arange(n_trials), np.zeros((n_trials, n_options)), np.zeros(n_trials), panel.counts)
+        return Cells(
+            np.arange(n_trials), np.zeros((n_trials, n_options)), np.zeros(n_trials), panel.counts
+        )
     counts = np.zeros((panel.n_people, n_levels, n_trials, n_options))
     there = panel.mask
     people = np.broadcast_to(np.arange(panel.n_people)[:, None], there.shape)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from experiments.task import Trials
-from theories.score import Evidence
-from theories.sequence import TINY
-from traces.digest import Digest
+from lakatos.experiments.task import Trials
+from lakatos.theories.score import Evidence
+from lakatos.theories.sequence import TINY
+from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
@@ -163,16 +163,21 @@ class Panel:
         """Of simulated answers."""
         if self.pooled:
             return _pooled(self._simulate_pooled(rng, n_replicas))
-        size = max(1, CHUNK // max(1, self.n_people * max(len(self.log_weights), 4 * self.mask.shape[1])))
+        size = max(
+            1, CHUNK // max(1, self.n_people * max(len(self.log_weights), 4 * self.mask.shape[1]))
+        )
         parts = [
-            self.summarise(self._simulate(rng, min(size, n_replicas - start))) for start in range(0, n_replicas, size)
+            self.summarise(self._simulate(rng, min(size, n_replicas - start)))
+            for start in range(0, n_replicas, size)
         ]
         return Summary(
             **{
                 name: np.concatenate([getattr(part, name) for part in parts])
                 for name in ("chosen", "own", "agreement", "side")
             },
-            sums={name: np.concatenate([part.sums[name] for part in parts]) for name in parts[0].sums},
+            sums={
+                name: np.concatenate([part.sums[name] for part in parts]) for name in parts[0].sums
+            },
         )
 
     def summarise(self, response: AnyArray) -> Summary:
@@ -205,7 +210,9 @@ class Panel:
         beyond = (given - own_p) * self.mask[..., None].astype(np.float32)
         n_steps = np.maximum(self.mask.sum(axis=1), 1)
         last = _shifted(response, self.mask)
-        follows = (np.arange(n_options) == last[..., None]) & (n_steps >= LEAST_SEQUENCE)[:, None, None]
+        follows = (np.arange(n_options) == last[..., None]) & (n_steps >= LEAST_SEQUENCE)[
+            :, None, None
+        ]
         tendency = beyond.sum(axis=2, keepdims=True) / n_steps[:, None, None]
         likeliest = np.take_along_axis(beyond, own_p.argmax(axis=-1)[..., None], axis=-1)[..., 0]
         chosen_p = np.take_along_axis(own_p, response[..., None], axis=-1)[..., 0]
@@ -218,11 +225,17 @@ class Panel:
             agreement=np.einsum("rpto,to->rp", surplus, np.maximum(log_mean, -5.0)),
             side=surplus[..., -1].sum(axis=2),
             sums={
-                "against": ((chosen_p < NEAR_CERTAIN) & self.mask).sum(axis=(1, 2)).astype(np.float64),
+                "against": ((chosen_p < NEAR_CERTAIN) & self.mask)
+                .sum(axis=(1, 2))
+                .astype(np.float64),
                 "repeat": np.einsum("rpto,rpto->r", beyond - tendency, follows, dtype=np.float64),
                 "side_drift": np.einsum("rpt,pt->r", beyond[..., -1], self.half, dtype=np.float64),
                 "agreement_drift": np.einsum("rpt,pt->r", likeliest, self.half, dtype=np.float64),
-                "discord": (np.einsum("rpt,rpt->r", n_own, n_own) - np.einsum("rpto,rpto->r", counts, counts)) / 2,
+                "discord": (
+                    np.einsum("rpt,rpt->r", n_own, n_own)
+                    - np.einsum("rpto,rpto->r", counts, counts)
+                )
+                / 2,
             },
         )
 
@@ -230,15 +243,20 @@ class Panel:
         """``(n_replicas, n_people, n_trials, n_options)`` answers."""
         n_replicas = len(response)
         n_trials, n_options = self.mean.shape
-        cell = (np.arange(n_replicas)[:, None, None] * self.n_people + np.arange(self.n_people)[:, None]) * n_trials
+        cell = (
+            np.arange(n_replicas)[:, None, None] * self.n_people + np.arange(self.n_people)[:, None]
+        ) * n_trials
         place = (cell + self.index) * n_options + response
         found = np.bincount(
-            place[np.broadcast_to(self.mask, place.shape)], minlength=n_replicas * self.n_people * n_trials * n_options
+            place[np.broadcast_to(self.mask, place.shape)],
+            minlength=n_replicas * self.n_people * n_trials * n_options,
         )
         return found.reshape(n_replicas, self.n_people, n_trials, n_options).astype(np.float64)
 
     def _simulate(self, rng: np.random.Generator, n_replicas: int) -> AnyArray:
-        draws = rng.choice(len(self.log_weights), size=(n_replicas, self.n_people), p=np.exp(self.log_weights))
+        draws = rng.choice(
+            len(self.log_weights), size=(n_replicas, self.n_people), p=np.exp(self.log_weights)
+        )
         p = self.probabilities[draws[:, :, None], self.index]
         below = np.cumsum(p[..., :-1], axis=-1) < rng.random((*p.shape[:-1], 1))
         return np.asarray(below.sum(axis=-1))
@@ -252,7 +270,9 @@ class Panel:
         weights = np.exp(self.log_weights)
         people = rng.multinomial(n_people, weights / weights.sum(), size=n_replicas) / n_people
         p = self.probabilities[:, :, -1]
-        noise = np.sqrt(self.n_answers * (people @ (p * (1 - p)))) * rng.standard_normal((n_replicas, p.shape[1]))
+        noise = np.sqrt(self.n_answers * (people @ (p * (1 - p)))) * rng.standard_normal(
+            (n_replicas, p.shape[1])
+        )
         return np.asarray(np.clip(self.n_answers * (people @ p) + noise, 0.0, self.n_answers))
 
 
@@ -264,11 +284,21 @@ def _nobody() -> tuple[AnyArray, AnyArray, AnyArray]:
 def _sequences(trials: Trials) -> tuple[AnyArray, AnyArray, AnyArray]:
     rows = np.repeat(np.arange(len(trials.trial)), trials.count)
     rows = rows[np.argsort(trials.participant[rows], kind="stable")]
-    _, person, n_steps = np.unique(trials.participant[rows], return_inverse=True, return_counts=True)
+    _, person, n_steps = np.unique(
+        trials.participant[rows], return_inverse=True, return_counts=True
+    )
     step = np.arange(len(rows)) - np.repeat(np.cumsum(n_steps) - n_steps, n_steps)
     shape = (len(n_steps), int(n_steps.max(initial=0)))
-    index, response, mask = np.zeros(shape, np.intp), np.zeros(shape, np.intp), np.zeros(shape, bool)
-    index[person, step], response[person, step], mask[person, step] = trials.trial[rows], trials.response[rows], True
+    index, response, mask = (
+        np.zeros(shape, np.intp),
+        np.zeros(shape, np.intp),
+        np.zeros(shape, bool),
+    )
+    index[person, step], response[person, step], mask[person, step] = (
+        trials.trial[rows],
+        trials.response[rows],
+        True,
+    )
     return index, mask, response
 
 

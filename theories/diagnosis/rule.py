@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.stats import gumbel_r, t
 
-from theories.diagnosis import correction
-from theories.diagnosis.correction import Corrector, Gain, sharing
-from theories.diagnosis.panel import LEAST_SEQUENCE, Panel, Predictions, Summary
-from theories.diagnosis.slope import Sample, slope_of
-from theories.score import log_predictive
-from theories.sequence import TINY
+from lakatos.theories.diagnosis import correction
+from lakatos.theories.diagnosis.correction import Corrector, Gain, sharing
+from lakatos.theories.diagnosis.panel import LEAST_SEQUENCE, Panel, Predictions, Summary
+from lakatos.theories.diagnosis.slope import Sample, slope_of
+from lakatos.theories.score import log_predictive
+from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
 INTERACTING = 3
@@ -96,7 +96,9 @@ class Sheet:
 
     def joined(self, parts: Sequence[Array]) -> Array:
         """``(..., n_answered)`` from ``(..., n_trials)`` for each experiment."""
-        return np.concatenate([part[..., keep] for part, keep in zip(parts, self.answered, strict=True)], axis=-1)
+        return np.concatenate(
+            [part[..., keep] for part, keep in zip(parts, self.answered, strict=True)], axis=-1
+        )
 
     def split(self, column: Array) -> list[Array]:
         """The inverse of `joined`, 0 where nothing was answered."""
@@ -129,7 +131,9 @@ class Sheet:
             start += int(keep.sum())
         chosen = self.joined([item.chosen for item in self.observed])[0]
         simulated = self.joined([item.chosen for item in self.replicas])
-        return Sample(chosen / n_answers, predicted, n_answers, people, simulated / n_answers - predicted)
+        return Sample(
+            chosen / n_answers, predicted, n_answers, people, simulated / n_answers - predicted
+        )
 
     def with_people(self, least: int = 1) -> list[int]:
         """Experiments in which at least so many people can be told apart."""
@@ -145,7 +149,9 @@ def trial_checks(sheet: Sheet) -> list[Check]:
             assert check.controls is not None
             slope = slope_of(sample, check.column, check.controls)
             if slope is not None:
-                found.append(replace(check, effect=slope.effect, error=slope.error, z=slope.z, p=slope.p))
+                found.append(
+                    replace(check, effect=slope.effect, error=slope.error, z=slope.z, p=slope.p)
+                )
     return found
 
 
@@ -157,7 +163,11 @@ def remains(sheet: Sheet, check: Check, others: Sequence[Check]) -> float:
         held = np.stack([np.ones(len(check.column)), *columns], axis=1)
         return min((again.p for again in region_check(sheet, held)), default=1.0)
     assert check.controls is not None
-    slope = slope_of(sheet.sample(), check.column, np.concatenate([check.controls, np.stack(columns, axis=1)], axis=1))
+    slope = slope_of(
+        sheet.sample(),
+        check.column,
+        np.concatenate([check.controls, np.stack(columns, axis=1)], axis=1),
+    )
     return 1.0 if slope is None else slope.p
 
 
@@ -172,19 +182,25 @@ def _usable(sheet: Sheet) -> dict[str, Array]:
 
 
 def _trial_check(
-    sheet: Sheet, rule: str, feature: str, answered_by: tuple[str, ...], column: Array, text: str, *controls: Array
+    sheet: Sheet,
+    rule: str,
+    feature: str,
+    answered_by: tuple[str, ...],
+    column: Array,
+    text: str,
+    *controls: Array,
 ) -> Check:
     held = np.stack(controls, axis=1) if controls else np.zeros((len(column), 0))
     alone = column - held @ np.linalg.lstsq(held, column, rcond=None)[0] if controls else column
     build = correction.offset(sheet.split(alone))
-    return Check(rule, feature, answered_by, 0, 0, 0, 1, text, lambda item: item.fixed(build), alone, held)
+    return Check(
+        rule, feature, answered_by, 0, 0, 0, 1, text, lambda item: item.fixed(build), alone, held
+    )
 
 
 def _slopes(sheet: Sheet) -> Iterator[Check]:
     for name, x in _usable(sheet).items():
-        text = (
-            f"people chose the second option {{size}} than {{name}} says for each standard deviation of {words(name)}"
-        )
+        text = f"people chose the second option {{size}} than {{name}} says for each standard deviation of {words(name)}"
         yield _trial_check(sheet, "slope", name, (name,), x, text, np.ones_like(x))
 
 
@@ -206,7 +222,9 @@ def _curvatures(sheet: Sheet) -> Iterator[Check]:
                 f"one standard deviation away from the middle of {words(name)}, on either side, people chose {SECOND} "
                 "{size} than {name} says, compared with the middle"
             )
-        yield _trial_check(sheet, "curvature", f"{name} squared", (name,), column, text, np.ones_like(x), x)
+        yield _trial_check(
+            sheet, "curvature", f"{name} squared", (name,), column, text, np.ones_like(x), x
+        )
 
 
 def _interactions(sheet: Sheet) -> Iterator[Check]:
@@ -216,7 +234,9 @@ def _interactions(sheet: Sheet) -> Iterator[Check]:
     Products of two properties that both speak for an option would not change with the sides of the screen.
     """
     usable = _usable(sheet)
-    plain = _spanning({name: x for name, x in usable.items() if not _is_signed(sheet.features[name])})
+    plain = _spanning(
+        {name: x for name, x in usable.items() if not _is_signed(sheet.features[name])}
+    )
     signed = _spanning({name: x for name, x in usable.items() if _is_signed(sheet.features[name])})
     log_odds = _standardised(_log_odds(sheet))
     if log_odds is not None:
@@ -227,7 +247,9 @@ def _interactions(sheet: Sheet) -> Iterator[Check]:
             f"{SECOND} {{size}} than {{name}} says, beyond what each of them alone does"
         )
         name = f"{first} with {second}"
-        yield _trial_check(sheet, "interaction", name, (first, second), x * y, text, np.ones_like(x), x, y)
+        yield _trial_check(
+            sheet, "interaction", name, (first, second), x * y, text, np.ones_like(x), x, y
+        )
 
 
 def _is_signed(values: Array) -> bool:
@@ -255,7 +277,9 @@ def _extremity(sheet: Sheet) -> Iterator[Check]:
         return
     text = "where {name} predicts the second option with log odds of 1, people chose it {size} than it says"
     build = correction.temperature([np.ones(len(panel.mean)) for panel in sheet.panels])
-    check = _trial_check(sheet, "extremity", "extremeness", ("extremeness",), x, text, np.ones_like(x))
+    check = _trial_check(
+        sheet, "extremity", "extremeness", ("extremeness",), x, text, np.ones_like(x)
+    )
     yield replace(check, gain=lambda item: item.fixed(build))
 
 
@@ -281,7 +305,9 @@ def region_check(sheet: Sheet, held: Array | None = None) -> list[Check]:
     variance = n_answers * np.maximum(predicted * (1 - predicted), 0.01)
 
     def misfit(parts: Sequence[Summary], expected: Array) -> Array:
-        return (sheet.joined([item.chosen for item in parts]) - n_answers * expected) ** 2 / variance
+        return (
+            sheet.joined([item.chosen for item in parts]) - n_answers * expected
+        ) ** 2 / variance
 
     members, names = _regions(sheet)
     if not len(members):
@@ -312,7 +338,9 @@ def region_check(sheet: Sheet, held: Array | None = None) -> list[Check]:
                 f"on the {int(size[worst])} trials where {where}, squared deviations from {{name}} are {{size}} those "
                 "of its replicas, the most of all regions"
             ),
-            gain=lambda corrector: max((corrector.fixed(build) for build in builds), key=lambda gain: gain.total),
+            gain=lambda corrector: max(
+                (corrector.fixed(build) for build in builds), key=lambda gain: gain.total
+            ),
             column=column,
         )
     ]
@@ -346,16 +374,34 @@ def people_checks(sheet: Sheet) -> list[Check]:
     chosen = sheet.with_people(LEAST_PEOPLE)
     ones = [np.ones(len(panel.mean)) for panel in sheet.panels]
     kinds = (
-        ("own", "person_spread", "how well {name} predicts single people varies {size} as much as it expects", True),
-        ("agreement", "person_spread", "how closely people follow {name} varies {size} as much as it expects", True),
-        ("side", "person_side", f"people's preferences for {SECOND} vary {{size}} as much as {{name}} expects", False),
+        (
+            "own",
+            "person_spread",
+            "how well {name} predicts single people varies {size} as much as it expects",
+            True,
+        ),
+        (
+            "agreement",
+            "person_spread",
+            "how closely people follow {name} varies {size} as much as it expects",
+            True,
+        ),
+        (
+            "side",
+            "person_side",
+            f"people's preferences for {SECOND} vary {{size}} as much as {{name}} expects",
+            False,
+        ),
     )
     for kind, feature, text, stretch in kinds if chosen else ():
-        parts = [(getattr(sheet.observed[n], kind), getattr(sheet.replicas[n], kind)) for n in chosen]
+        parts = [
+            (getattr(sheet.observed[n], kind), getattr(sheet.replicas[n], kind)) for n in chosen
+        ]
         if any(simulated.std(axis=0).max() < 1e-9 for _, simulated in parts):
             continue
         own, simulated = (
-            np.log(sum(_spread(item[place], item[1].mean(axis=0)) for item in parts) + 1e-12) for place in (0, 1)
+            np.log(sum(_spread(item[place], item[1].mean(axis=0)) for item in parts) + 1e-12)
+            for place in (0, 1)
         )
         effect, error, z, p = _against(own[0], simulated)
         build = correction.temperature(ones) if stretch else correction.offset(ones)
@@ -385,7 +431,8 @@ def mixture_check(theory: Predictions, others: Sequence[Predictions]) -> list[Ch
     (gain, _), other = max(found, key=lambda item: item[0][0].total)
     ahead = np.concatenate(
         [
-            log_predictive(b, other.log_weights).log_predictive - log_predictive(a, theory.log_weights).log_predictive
+            log_predictive(b, other.log_weights).log_predictive
+            - log_predictive(a, theory.log_weights).log_predictive
             for a, b in zip(theory.evidence, other.evidence, strict=True)
             if not a.trials.pooled
         ]
@@ -420,7 +467,9 @@ def sequence_checks(sheet: Sheet) -> list[Check]:
     n_answers = sum(int(panel.mask.sum()) for panel in panels)
     n_long = sum(int(panel.mask[own].sum()) for panel, own in zip(panels, long, strict=True))
     n_next = n_long - sum(int(own.sum()) for own in long)
-    n_pairs = sum(float((n * (n - 1) / 2).sum()) for n in (panel.counts.sum(axis=2) for panel in panels))
+    n_pairs = sum(
+        float((n * (n - 1) / 2).sum()) for n in (panel.counts.sum(axis=2) for panel in panels)
+    )
     settings: tuple[tuple[str, str, str, float, str, Callable[[Corrector], Gain]], ...] = (
         (
             "lapse", "against", "lapse", float(n_answers),

@@ -50,7 +50,9 @@ class Sample:
     @property
     def noise(self) -> Array:
         """``(n_trials,)`` variance of a share of independent answers."""
-        return np.maximum(self.predicted * (1 - self.predicted), 0.01) / np.maximum(self.n_answers, 1)
+        return np.maximum(self.predicted * (1 - self.predicted), 0.01) / np.maximum(
+            self.n_answers, 1
+        )
 
     @property
     def weight(self) -> Array:
@@ -112,7 +114,9 @@ def slope_of(sample: Sample, column: Array, controls: Array) -> Slope | None:
     return Slope(effect, abs(effect / z) if z else max(error for error, _ in errors), z, p)
 
 
-def _clustered(lever: Array, parts: Array, people: Sequence[tuple[int, Array]]) -> tuple[float, float]:
+def _clustered(
+    lever: Array, parts: Array, people: Sequence[tuple[int, Array]]
+) -> tuple[float, float]:
     """Standard error of a slope clustered by person, and its degrees of freedom.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from theories.grammar import Composition, Grammar
-from theories.theory import TheoryProgram
+from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.theory import TheoryProgram
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from theories.families.family import Family
-from theories.families.parameter import log_uniform, uniform
-from theories.families.wording.intertemporal import HEADS, SENTENCES, WORDS
-from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
+from lakatos.theories.families.family import Family
+from lakatos.theories.families.parameter import log_uniform, uniform
+from lakatos.theories.families.wording.intertemporal import HEADS, SENTENCES, WORDS
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 ITCH = "Ericson, White, Laibson & Cohen (2015), Psychological Science 26(6), 826-833"
 DRIFT = "Read, Frederick & Scholten (2013), Journal of Experimental Psychology: LMC 39, 573-588"
@@ -30,9 +30,7 @@ BENHABIB = "Benhabib, Bisin & Schotter (2010), Games and Economic Behavior 69, 2
 SCHOLTEN = "Scholten & Read (2010), Psychological Review 117, 925-944"
 LOEWENSTEIN = "Loewenstein & Prelec (1992), Quarterly Journal of Economics 107, 573-597"
 EBERT = "Ebert & Prelec (2007), Management Science 53, 1423-1438"
-SEQUENTIAL = (
-    "Tversky (1969), Psychological Review 76, 31-48; Manzini & Mariotti (2007), American Economic Review 97, 1824-1839"
-)
+SEQUENTIAL = "Tversky (1969), Psychological Review 76, 31-48; Manzini & Mariotti (2007), American Economic Review 97, 1824-1839"
 HARLESS = "Harless & Camerer (1994), Econometrica 62, 1251-1289"
 
 
@@ -64,8 +62,15 @@ def _attention(
     )
 
 
-CURVATURE = {"curvature": uniform(0.1, 1.3, "exponent", "1: linear; below 1: diminishing sensitivity")}
-AMOUNT_ANSWERS = ("amount_difference", "log_amount_ratio", "log_magnitude", "relative_amount_difference")
+CURVATURE = {
+    "curvature": uniform(0.1, 1.3, "exponent", "1: linear; below 1: diminishing sensitivity")
+}
+AMOUNT_ANSWERS = (
+    "amount_difference",
+    "log_amount_ratio",
+    "log_magnitude",
+    "relative_amount_difference",
+)
 
 UTILITY = (
     Mechanism(
@@ -87,7 +92,9 @@ UTILITY = (
         """,
         {
             **CURVATURE,
-            "loss_aversion": log_uniform(0.5, 5.0, "ratio", "weight of a loss over that of an equal gain"),
+            "loss_aversion": log_uniform(
+                0.5, 5.0, "ratio", "weight of a loss over that of an equal gain"
+            ),
         },
         ("losses_present", *AMOUNT_ANSWERS),
         LOEWENSTEIN,
@@ -98,7 +105,11 @@ UTILITY = (
         "increasing elasticity",
         "find small amounts of money more alike than large amounts in the same ratio",
         'utility = xp.sign(amounts) * (size + xp.sqrt(parameters["small_change"][..., None] * size))',
-        {"small_change": log_uniform(0.1, 1e4, "money units", "amount at which the square root equals the amount")},
+        {
+            "small_change": log_uniform(
+                0.1, 1e4, "money units", "amount at which the square root equals the amount"
+            )
+        },
         ("log_magnitude", "amount_difference"),
         f"{LOEWENSTEIN} (the property; the form is the project's)",
         breaks=("ignores scale",),
@@ -111,14 +122,23 @@ UTILITY = (
         unit = parameters["just_noticeable"][..., None]
         utility = xp.sign(amounts) * unit * xp.log1p(size / unit)
         """,
-        {"just_noticeable": log_uniform(0.1, 1e4, "money units", "amount below which value is nearly linear")},
+        {
+            "just_noticeable": log_uniform(
+                0.1, 1e4, "money units", "amount below which value is nearly linear"
+            )
+        },
         AMOUNT_ANSWERS,
         "Bernoulli (1738/1954), Econometrica 22, 23-36",
         breaks=("ignores scale",),
     ),
 )
 
-DELAY_ANSWERS = ("delay_difference", "log_delay_difference", "relative_delay_difference", "longest_delay")
+DELAY_ANSWERS = (
+    "delay_difference",
+    "log_delay_difference",
+    "relative_delay_difference",
+    "longest_delay",
+)
 
 TIME = (
     Mechanism(
@@ -139,7 +159,11 @@ TIME = (
         "power",
         "feel each further day less than the one before, or more",
         'time = 30.0 * (delays / 30.0) ** parameters["time_sensitivity"][..., None]',
-        {"time_sensitivity": uniform(0.05, 1.5, "exponent", "1: as stated; near 0: only whether there is a delay")},
+        {
+            "time_sensitivity": uniform(
+                0.05, 1.5, "exponent", "1: as stated; near 0: only whether there is a delay"
+            )
+        },
         (*DELAY_ANSWERS, "front_end_delay"),
         f"Zauberman, Kim, Malkoc & Bettman (2009), Journal of Marketing Research 46, 543-556; {EBERT}",
         breaks=("ignores common_delay",),
@@ -172,7 +196,11 @@ PACE = (
         "slower when more is at stake",
         "discount the less, the more money is at stake",
         'pace = pace * (at_stake[..., None] / 100.0) ** -parameters["stakes_effect"][..., None]',
-        {"stakes_effect": uniform(0.0, 1.0, "exponent", "fall of the rate with the amount; the rate is for 100 units")},
+        {
+            "stakes_effect": uniform(
+                0.0, 1.0, "exponent", "fall of the rate with the amount; the rate is for 100 units"
+            )
+        },
         ("log_magnitude", "amount_difference"),
         "Green, Myerson & McFadden (1997), Memory & Cognition 25, 715-723; "
         "Vincent (2016), Behavior Research Methods 48, 1608-1620",
@@ -190,7 +218,9 @@ PACE = (
     ),
 )
 
-RATE = {"discount_rate": log_uniform(1e-4, 1.0, "per day", "share of value lost per day at the start")}
+RATE = {
+    "discount_rate": log_uniform(1e-4, 1.0, "per day", "share of value lost per day at the start")
+}
 
 DISCOUNTING = (
     Mechanism(
@@ -219,7 +249,12 @@ DISCOUNTING = (
         decline = parameters["decline"][..., None]
         discount = xp.exp(-(parameters["discount_rate"][..., None] * pace / decline) * xp.log1p(decline * time))
         """,
-        {**RATE, "decline": log_uniform(1e-3, 10.0, "per day", "near 0: exponential; equal to the rate: hyperbolic")},
+        {
+            **RATE,
+            "decline": log_uniform(
+                1e-3, 10.0, "per day", "near 0: exponential; equal to the rate: hyperbolic"
+            ),
+        },
         ("front_end_delay", *DELAY_ANSWERS),
         f"{LOEWENSTEIN}; the same curve as Myerson & Green (1995), J. Experimental Analysis of Behavior 64, 263-276",
     ),
@@ -231,7 +266,10 @@ DISCOUNTING = (
         discount = xp.exp(-parameters["discount_rate"][..., None] * pace * time)
         discount = xp.where(time > 0, parameters["present_bias"][..., None], 1.0) * discount
         """,
-        {**RATE, "present_bias": uniform(0.2, 1.0, "ratio", "value of tomorrow over value of today")},
+        {
+            **RATE,
+            "present_bias": uniform(0.2, 1.0, "ratio", "value of tomorrow over value of today"),
+        },
         ("today_difference", "today_possible", "front_end_delay"),
         "Phelps & Pollak (1968), Review of Economic Studies 35, 185-199; "
         "Laibson (1997), Quarterly Journal of Economics 112, 443-477",
@@ -247,7 +285,9 @@ DISCOUNTING = (
         """,
         {
             **RATE,
-            "impatient_share": uniform(0.0, 1.0, "share", "weight of the mind that discounts quickly"),
+            "impatient_share": uniform(
+                0.0, 1.0, "share", "weight of the mind that discounts quickly"
+            ),
             "haste": log_uniform(2.0, 1000.0, "ratio", "quick rate over slow rate"),
         },
         ("front_end_delay", "today_difference", *DELAY_ANSWERS),
@@ -264,8 +304,12 @@ DISCOUNTING = (
         """,
         {
             **RATE,
-            "anticipation": log_uniform(1e-4, 1.0, "per day", "value of a day of looking forward, over the amount's"),
-            "fading": log_uniform(1e-3, 1.0, "per day", "how soon a further day of looking forward adds nothing"),
+            "anticipation": log_uniform(
+                1e-4, 1.0, "per day", "value of a day of looking forward, over the amount's"
+            ),
+            "fading": log_uniform(
+                1e-3, 1.0, "per day", "how soon a further day of looking forward adds nothing"
+            ),
         },
         ("delay_difference", "longest_delay", "losses_present"),
         "Loewenstein (1987), Economic Journal 97, 666-684",
@@ -328,7 +372,9 @@ COMPARISON = (
         """,
         {
             **_sensitivity(1e-3, 60.0, "larger amount to the power of the adaptation"),
-            "adaptation": uniform(0.0, 1.0, "exponent", "0: differences count in money; 1: relative to the larger"),
+            "adaptation": uniform(
+                0.0, 1.0, "exponent", "0: differences count in money; 1: relative to the larger"
+            ),
         },
         ("log_magnitude", "amount_difference", "relative_amount_difference"),
         "Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",
@@ -362,7 +408,9 @@ COMPARISON = (
         """,
         {
             **_sensitivity(1e-4, 10.0, "money unit"),
-            "time_weight": log_uniform(1e-3, 5.0, "log odds per day", "how strongly each further day counts"),
+            "time_weight": log_uniform(
+                1e-3, 5.0, "log odds per day", "how strongly each further day counts"
+            ),
         },
         ("amount_difference", "delay_difference", "front_end_delay"),
         "Dai & Busemeyer (2014), Journal of Experimental Psychology: General 143, 1512-1529",
@@ -381,10 +429,16 @@ COMPARISON = (
         evidence = parameters["sensitivity"] * more - parameters["time_weight"] * longer
         """,
         {
-            "amount_contraction": log_uniform(1e-4, 10.0, "per money unit", "near 0: amounts count as stated"),
-            "delay_contraction": log_uniform(1e-3, 10.0, "per day", "near 0: delays count as stated"),
+            "amount_contraction": log_uniform(
+                1e-4, 10.0, "per money unit", "near 0: amounts count as stated"
+            ),
+            "delay_contraction": log_uniform(
+                1e-3, 10.0, "per day", "near 0: delays count as stated"
+            ),
             **_sensitivity(0.2, 30.0, "log unit of amount"),
-            "time_weight": log_uniform(0.05, 20.0, "log odds per log unit of delay", "how strongly delays count"),
+            "time_weight": log_uniform(
+                0.05, 20.0, "log odds per log unit of delay", "how strongly delays count"
+            ),
         },
         (*AMOUNT_ANSWERS, *DELAY_ANSWERS, "front_end_delay"),
         SCHOLTEN,
@@ -405,11 +459,19 @@ COMPARISON = (
         evidence = parameters["sensitivity"] * more - parameters["time_weight"] * longer
         """,
         {
-            "amount_contraction": log_uniform(1e-4, 10.0, "per money unit", "near 0: amounts count as stated"),
-            "delay_contraction": log_uniform(1e-3, 10.0, "per day", "near 0: delays count as stated"),
-            "superadditivity": uniform(1.0, 4.0, "exponent", "above 1: very short intervals hardly count"),
+            "amount_contraction": log_uniform(
+                1e-4, 10.0, "per money unit", "near 0: amounts count as stated"
+            ),
+            "delay_contraction": log_uniform(
+                1e-3, 10.0, "per day", "near 0: delays count as stated"
+            ),
+            "superadditivity": uniform(
+                1.0, 4.0, "exponent", "above 1: very short intervals hardly count"
+            ),
             **_sensitivity(0.2, 30.0, "log unit of amount"),
-            "time_weight": log_uniform(0.05, 20.0, "log odds per log unit of delay", "how strongly intervals count"),
+            "time_weight": log_uniform(
+                0.05, 20.0, "log odds per log unit of delay", "how strongly intervals count"
+            ),
         },
         (*AMOUNT_ANSWERS, *DELAY_ANSWERS, "front_end_delay"),
         SCHOLTEN,
@@ -426,7 +488,9 @@ COMPARISON = (
         """,
         {
             **_sensitivity(0.5, 30.0, "share"),
-            "decision_threshold": uniform(-1.0, 1.0, "share", "above 0: delay matters more than amount"),
+            "decision_threshold": uniform(
+                -1.0, 1.0, "share", "above 0: delay matters more than amount"
+            ),
         },
         ("relative_amount_difference", "relative_delay_difference"),
         "González-Vallejo (2002), Psychological Review 109, 137-155",
@@ -440,12 +504,17 @@ COMPARISON = (
         'evidence = parameters["sensitivity"] * (gap / at_stake - parameters["premium"] * patient)',
         {
             **_sensitivity(0.5, 60.0, "share"),
-            "premium": uniform(0.0, 1.0, "share of the larger amount", "least that waiting must pay"),
+            "premium": uniform(
+                0.0, 1.0, "share of the larger amount", "least that waiting must pay"
+            ),
         },
         ("relative_amount_difference", "delay_difference"),
         f"{EBERT}; Thaler (1981), Economics Letters 8, 201-207",
         breaks=("amount",),
-        predictions=({"property": "ignores", "in": "scale"}, {"property": "ignores", "in": "common_delay"}),
+        predictions=(
+            {"property": "ignores", "in": "scale"},
+            {"property": "ignores", "in": "common_delay"},
+        ),
     ),
     Mechanism(
         "comparison",
@@ -470,7 +539,11 @@ COMPARISON = (
     ),
 )
 
-CONVICTION = {"conviction": log_uniform(0.5, 10.0, "log odds", "how surely the shortcut decides where it applies")}
+CONVICTION = {
+    "conviction": log_uniform(
+        0.5, 10.0, "log odds", "how surely the shortcut decides where it applies"
+    )
+}
 
 SHORTCUT = (
     Mechanism(
@@ -488,8 +561,12 @@ SHORTCUT = (
         )
         """,
         {
-            "similar_amounts": uniform(0.0, 0.8, "share of the larger", "differences below this do not count"),
-            "similar_delays": uniform(0.0, 0.8, "share of the longer", "differences below this do not count"),
+            "similar_amounts": uniform(
+                0.0, 0.8, "share of the larger", "differences below this do not count"
+            ),
+            "similar_delays": uniform(
+                0.0, 0.8, "share of the longer", "differences below this do not count"
+            ),
             **CONVICTION,
         },
         ("relative_amount_difference", "relative_delay_difference", "front_end_delay"),
@@ -505,7 +582,10 @@ SHORTCUT = (
         lead = burden * (beyond[..., 0] - beyond[..., 1])
         evidence = xp.where(lead != 0, parameters["conviction"] * lead, evidence)
         """,
-        {"longest_wait": log_uniform(2.0, 1000.0, "days", "longest delay that is considered"), **CONVICTION},
+        {
+            "longest_wait": log_uniform(2.0, 1000.0, "days", "longest delay that is considered"),
+            **CONVICTION,
+        },
         ("longest_delay", "delay_difference"),
         SIMON,
         breaks=("amount", "delay", "loss_delay", "ignores common_delay"),
@@ -519,7 +599,10 @@ SHORTCUT = (
         enough = (sooner >= parameters["aspiration"]) & (wait != 0)
         evidence = xp.where(enough, -parameters["conviction"] * xp.sign(wait), evidence)
         """,
-        {"aspiration": log_uniform(0.1, 1e4, "money units", "least amount that is good enough"), **CONVICTION},
+        {
+            "aspiration": log_uniform(0.1, 1e4, "money units", "least amount that is good enough"),
+            **CONVICTION,
+        },
         ("log_magnitude", "amount_difference"),
         SIMON,
         breaks=("amount", "delay", "ignores scale", "reverses reflection"),
@@ -533,7 +616,9 @@ SHORTCUT = (
         evidence = xp.where(brief, parameters["conviction"] * xp.sign(gap), evidence)
         """,
         {
-            "negligible_days": log_uniform(0.5, 100.0, "days", "longest further wait that does not matter"),
+            "negligible_days": log_uniform(
+                0.5, 100.0, "days", "longest further wait that does not matter"
+            ),
             **CONVICTION,
         },
         ("delay_difference", "log_delay_difference"),
@@ -549,7 +634,9 @@ SHORTCUT = (
         evidence = xp.where(small, -parameters["conviction"] * patient, evidence)
         """,
         {
-            "negligible_amount": log_uniform(0.1, 1000.0, "money units", "largest difference that does not matter"),
+            "negligible_amount": log_uniform(
+                0.1, 1000.0, "money units", "largest difference that does not matter"
+            ),
             **CONVICTION,
         },
         ("amount_difference", "log_magnitude"),
@@ -661,7 +748,11 @@ ATTENTION = (
         roundness = xp.where(one_digit, 1.0, xp.where(and_a_half, 0.5, 0.0))
         evidence = evidence + parameters["pull_of_round_amounts"] * (roundness[:, 1] - roundness[:, 0])
         """,
-        {"pull_of_round_amounts": log_uniform(0.05, 6.0, "log odds per round sum", "weight of: round amounts")},
+        {
+            "pull_of_round_amounts": log_uniform(
+                0.05, 6.0, "log odds per round sum", "weight of: round amounts"
+            )
+        },
         ("roundness_difference",),
         "Pope & Simonsohn (2011), Psychological Science 22, 71-79",
         breaks=("amount", "dominance", "ignores scale", "reverses reflection"),
@@ -674,7 +765,11 @@ BIAS = (
         "leaning",
         "lean to waiting or to not waiting, whatever is offered",
         'evidence = evidence + parameters["leaning"] * patient',
-        {"leaning": uniform(-4.0, 4.0, "log odds", "above 0: to waiting for gains, to paying losses at once")},
+        {
+            "leaning": uniform(
+                -4.0, 4.0, "log odds", "above 0: to waiting for gains, to paying losses at once"
+            )
+        },
         ("log_magnitude", "delay_difference"),
         ITCH,
         breaks=("amount", "delay", "loss_delay", "dominance"),
@@ -700,7 +795,11 @@ CHOICE = (
         (),
         HARLESS,
         is_null=True,
-        breaks=("sides", "ignores scale", "ignores common_delay"),  # a rounding error of the evidence is decisive
+        breaks=(
+            "sides",
+            "ignores scale",
+            "ignores common_delay",
+        ),  # a rounding error of the evidence is decisive
         predictions=({"property": "deterministic"},),
     ),
     Mechanism(
@@ -729,7 +828,9 @@ CHOICE = (
 
 
 def _type(low: float) -> Mapping[str, Any]:
-    return {"other_type": uniform(low, 1.0, "latent type", "people above 0 follow the other strategy")}
+    return {
+        "other_type": uniform(low, 1.0, "latent type", "people above 0 follow the other strategy")
+    }
 
 
 SHARE = {"other_share": uniform(0.0, 0.6, "share of choices", "choices made by the other strategy")}
@@ -852,7 +953,9 @@ GRAMMAR = Grammar(
 def _composition(**slots: str | tuple[str, ...]) -> Composition:
     """Mechanisms by slot, over the plainest choice rule with lapses."""
     named = {"choice": "logistic", "lapse": "random"} | slots
-    return Composition({slot: (names,) if isinstance(names, str) else names for slot, names in named.items()})
+    return Composition(
+        {slot: (names,) if isinstance(names, str) else names for slot, names in named.items()}
+    )
 
 
 def _discounting(name: str, **slots: str | tuple[str, ...]) -> Composition:
@@ -863,9 +966,15 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "random": ("Random choice", _composition()),
     "exponential": ("Exponential discounting", _discounting("exponential")),
     "hyperbolic": ("Hyperbolic discounting", _discounting("hyperbolic")),
-    "generalised_hyperbolic": ("Generalised hyperbolic discounting", _discounting("generalised hyperbolic")),
+    "generalised_hyperbolic": (
+        "Generalised hyperbolic discounting",
+        _discounting("generalised hyperbolic"),
+    ),
     # Rachlin (2006), Journal of the Experimental Analysis of Behavior 85, 425-435
-    "power_delay_hyperbolic": ("Hyperbolic discounting, contracted time", _discounting("hyperbolic", time="power")),
+    "power_delay_hyperbolic": (
+        "Hyperbolic discounting, contracted time",
+        _discounting("hyperbolic", time="power"),
+    ),
     "quasi_hyperbolic": ("Quasi-hyperbolic discounting", _discounting("quasi-hyperbolic")),
     "constant_sensitivity": ("Constant sensitivity", _discounting("exponential", time="power")),
     "double_exponential": ("Double exponential discounting", _discounting("double exponential")),
@@ -878,7 +987,10 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         _discounting("hyperbolic", pace="slower when more is at stake"),
     ),
     "trade_off": ("Trade-off model", _composition(comparison="trade-off")),
-    "proportional_difference": ("Proportional difference", _composition(comparison="proportional difference")),
+    "proportional_difference": (
+        "Proportional difference",
+        _composition(comparison="proportional difference"),
+    ),
     "similarity": ("Similarity", _composition(shortcut="similarity")),
     # Stevens (2016), Journal of Behavioral Decision Making 29, 12-24
     "similarity_then_discounting": (
@@ -899,7 +1011,10 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     ),
     "drift": (
         "Difference, growth, interest and time",
-        _composition(attention=("amount difference", "growth", "interest", "delay difference"), bias="leaning"),
+        _composition(
+            attention=("amount difference", "growth", "interest", "delay difference"),
+            bias="leaning",
+        ),
     ),
 }
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from theories.families.family import Family
-from theories.families.learning_past import HABITS, RATES
-from theories.families.parameter import log_uniform, normal, uniform
-from theories.families.wording.learning import HEADS, SENTENCES, WORDS
-from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
+from lakatos.theories.families.family import Family
+from lakatos.theories.families.learning_past import HABITS, RATES
+from lakatos.theories.families.parameter import log_uniform, normal, uniform
+from lakatos.theories.families.wording.learning import HEADS, SENTENCES, WORDS
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 HELPERS = '''
 def current(state, parameters, trials, xp):
@@ -139,8 +139,12 @@ RATE = (
         "learn the faster, the less certain they are of an option, whose worth may drift meanwhile",
         "",
         {
-            "drift": log_uniform(0.001, 2.0, "ratio", "variance of the drift in a step, relative to that of rewards"),
-            "first_uncertainty": log_uniform(0.1, 20.0, "ratio", "variance at first, relative to that of rewards"),
+            "drift": log_uniform(
+                0.001, 2.0, "ratio", "variance of the drift in a step, relative to that of rewards"
+            ),
+            "first_uncertainty": log_uniform(
+                0.1, 20.0, "ratio", "variance at first, relative to that of rewards"
+            ),
         },
         answers=("steps_since_start", "times_tried"),
         citation="Kalman (1960); Daw, O'Doherty, Dayan, Seymour & Dolan (2006), Nature 441, 876-879.",
@@ -192,7 +196,11 @@ state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., 
         "eligibility",
         "credit a first pick with where it led, and only in part with what that paid",
         "",
-        {"eligibility": _rate(0.0, 1.0, "share of a second-stage surprise that reaches the first pick")},
+        {
+            "eligibility": _rate(
+                0.0, 1.0, "share of a second-stage surprise that reaches the first pick"
+            )
+        },
         answers=("stage", "transition"),
         citation="Sutton (1988), Machine Learning 3, 9-44; Daw et al. (2011), Neuron 69(6), 1204-1215.",
         start="state['first'] = xp.zeros((1, 1, trials['available'].shape[-1]))",
@@ -264,7 +272,8 @@ PLANNING = (
         "planning",
         "hybrid",
         "weigh a first pick by where it mostly leads and by the best that is to be had there",
-        AHEAD + 'evidence = evidence + (parameters["planning"] * first_of_two)[..., None] * (ahead - value)',
+        AHEAD
+        + 'evidence = evidence + (parameters["planning"] * first_of_two)[..., None] * (ahead - value)',
         {"planning": _rate(0.0, 1.0, "weight of planning against what first picks have paid")},
         answers=("stage", "transition"),
         citation="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
@@ -292,7 +301,11 @@ HABIT = (
         "perseveration",
         "tend to do again what they did last, whatever came of it",
         'habit = habit + parameters["stickiness"][..., None] * at(here, state["last"])',
-        {"stickiness": normal(0.0, 1.0, 6.0, "log odds", "pull of the last pick; below 0 towards change")},
+        {
+            "stickiness": normal(
+                0.0, 1.0, 6.0, "log odds", "pull of the last pick; below 0 towards change"
+            )
+        },
         answers=("last_choice",),
         citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
         start=f'state["last"] = {TABLE}',
@@ -322,7 +335,9 @@ HABIT = (
         'habit = habit + at(here, state["outcome"])',
         {
             "win_stay": normal(0.0, 2.0, 10.0, "log odds", "pull of a pick that was just rewarded"),
-            "lose_shift": normal(0.0, 2.0, 10.0, "log odds", "push away from a pick that was just not rewarded"),
+            "lose_shift": normal(
+                0.0, 2.0, 10.0, "log odds", "push away from a pick that was just not rewarded"
+            ),
         },
         answers=("last_outcome", "last_choice"),
         citation="Robbins (1952); Worthy & Maddox (2014), Journal of Mathematical Psychology 59, 41-49.",
@@ -369,7 +384,11 @@ ahead = normal_cdf(gap / xp.sqrt(doubt[..., :, None] + doubt[..., None, :]), xp)
 strength = xp.exp(xp.log(xp.maximum(ahead, 1e-12)).sum(axis=-1)) * available
 p = strength / xp.maximum(strength.sum(axis=-1), 1e-300)[..., None]
 """,
-        {"doubt": log_uniform(0.02, 5.0, "reward", "uncertainty about an option that was never tried")},
+        {
+            "doubt": log_uniform(
+                0.02, 5.0, "reward", "uncertainty about an option that was never tried"
+            )
+        },
         answers=("times_tried", "steps_since_start"),
         citation="Thompson (1933), Biometrika 25, 285-294; Gershman (2018), Cognition 173, 34-42.",
         breaks=("last_choice",),  # whatever was picked is known better
@@ -382,7 +401,10 @@ p = strength / xp.maximum(strength.sum(axis=-1), 1e-300)[..., None]
         "but guess",
         "p = available / available.sum(axis=-1)[..., None] + 0.0 * evidence + 0.0 * habit",
         citation="Baseline.",
-        predictions=({"property": "ignores", "in": "last_reward"}, {"property": "ignores", "in": "last_choice"}),
+        predictions=(
+            {"property": "ignores", "in": "last_reward"},
+            {"property": "ignores", "in": "last_choice"},
+        ),
     ),
 )
 LEAN = Mechanism(
@@ -391,7 +413,11 @@ LEAN = Mechanism(
     "lean to one end of the row of options",
     "place = xp.arange(available.shape[-1]) - 0.5 * (available.shape[-1] - 1)\n"
     'habit = habit + parameters["lean"][..., None] * place',
-    {"lean": normal(0.0, 0.3, 2.0, "log odds per place", "preference for later options whatever they paid")},
+    {
+        "lean": normal(
+            0.0, 0.3, 2.0, "log odds per place", "preference for later options whatever they paid"
+        )
+    },
     answers=("constant",),
     citation="Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
 )
@@ -466,10 +492,16 @@ SEEDS = {
     "averaging": ("Sample averages", _composition("averaging")),
     "pearce_hall": ("Pearce-Hall", _composition("surprise-driven")),
     "kalman": ("Kalman filter", _composition("Kalman")),
-    "upper_confidence_bound": ("Upper confidence bound", _composition("averaging", bonus="for the untried")),
+    "upper_confidence_bound": (
+        "Upper confidence bound",
+        _composition("averaging", bonus="for the untried"),
+    ),
     "thompson_sampling": ("Thompson sampling", _composition("averaging", "Thompson sampling")),
     "epsilon_greedy": ("Epsilon-greedy", _composition("constant", "greedy")),
-    "win_stay_lose_shift": ("Win-stay lose-shift", _composition("none", habit="win-stay lose-shift")),
+    "win_stay_lose_shift": (
+        "Win-stay lose-shift",
+        _composition("none", habit="win-stay lose-shift"),
+    ),
     "model_free": ("Model-free SARSA(lambda)", _composition(credit="eligibility")),
     "model_based": ("Model-based planning", _composition(planning="model-based")),
     "hybrid": (

@@ -5,8 +5,8 @@ They add to the slots of `theories.families.learning`, and use the variables tha
 
 from __future__ import annotations
 
-from theories.families.parameter import normal, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.parameter import normal, uniform
+from lakatos.theories.grammar import Mechanism
 
 N_OUTCOMES = 6
 """Outcomes of an option that can be remembered."""
@@ -19,7 +19,11 @@ FEW_LAST = Mechanism(
     "few last outcomes",
     "remember of each option the last few outcomes, and weigh these alike",
     "",
-    {"window": uniform(1.0, float(N_OUTCOMES), "outcomes", "how many outcomes of an option are remembered")},
+    {
+        "window": uniform(
+            1.0, float(N_OUTCOMES), "outcomes", "how many outcomes of an option are remembered"
+        )
+    },
     answers=("last_outcome", "times_tried"),
     citation="Erev & Barron (2005), Psychological Review 112(4), 912-931; Plonsky, Teodorescu & Erev (2015).",
     start=f'state["outcomes"] = state["value"][..., None] + xp.zeros({N_OUTCOMES})',
@@ -121,7 +125,10 @@ def _kept(name: str, newest: str) -> str:
 def _pull(name: str, parameter: str) -> str:
     """Statements that add the pull of each of a table's lags."""
     terms = [f'parameters["{parameter}_{lag}"][..., None] * past[..., {lag - 1}]' for lag in LAGS]
-    return f'past = (here[..., None, None] * state["{name}"]).sum(axis=-3)\n' + f"habit = habit + {' + '.join(terms)}"
+    return (
+        f'past = (here[..., None, None] * state["{name}"]).sum(axis=-3)\n'
+        + f"habit = habit + {' + '.join(terms)}"
+    )
 
 
 def _ago(lag: int) -> str:
@@ -145,7 +152,10 @@ LAST_OUTCOMES = Mechanism(
     "last outcomes",
     "are drawn to what paid, and away from what did not, once, twice and three times ago, each with a pull of its own",
     _pull("results", "result"),
-    {f"result_{lag}": normal(0.0, 1.5, 8.0, "log odds", f"pull of {_ago(lag)} if it paid") for lag in LAGS},
+    {
+        f"result_{lag}": normal(0.0, 1.5, 8.0, "log odds", f"pull of {_ago(lag)} if it paid")
+        for lag in LAGS
+    },
     answers=("last_outcome", "last_choice"),
     citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
     start=f'state["results"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
@@ -153,7 +163,10 @@ LAST_OUTCOMES = Mechanism(
     breaks=("last_reward", "last_choice"),
 )
 MEMORIES = [
-    f"{last}_{place}_{before}" for last in ("lost", "won") for place in ("other", "same") for before in ("lost", "won")
+    f"{last}_{place}_{before}"
+    for last in ("lost", "won")
+    for place in ("other", "same")
+    for before in ("lost", "won")
 ]
 
 
@@ -168,7 +181,9 @@ LAST_TWO = Mechanism(
     "stay or leave by what became of their last two picks, and whether these were of one option",
     'after = (here[..., None] * state["memory"]).sum(axis=-2)\n'
     + "pull = "
-    + " + ".join(f'parameters["{memory}"] * after[..., {place}]' for place, memory in enumerate(MEMORIES))
+    + " + ".join(
+        f'parameters["{memory}"] * after[..., {place}]' for place, memory in enumerate(MEMORIES)
+    )
     + '\nhabit = habit + at(here, state["remembered"]) * pull[..., None]',
     {memory: normal(0.0, 2.0, 10.0, "log odds", _words(memory)) for memory in MEMORIES},
     answers=("last_outcome", "last_choice"),

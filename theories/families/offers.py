@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from theories.families.family import Family
-from theories.families.parameter import log_uniform, normal, uniform
-from theories.families.wording.offers import HEADS, SENTENCES, WORDS
-from theories.grammar import Composition, Grammar, Mechanism, Slot, worded
+from lakatos.theories.families.family import Family
+from lakatos.theories.families.parameter import log_uniform, normal, uniform
+from lakatos.theories.families.wording.offers import HEADS, SENTENCES, WORDS
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, worded
 
 MCFADDEN = "McFadden (1974), in Frontiers in Econometrics, 105-142"
 TRAIN = "Revelt & Train (2000), Customer-specific taste parameters and mixed logit, University of California, Berkeley"
@@ -90,7 +90,9 @@ EXPECTATION = (
             "expected_time_of_day": log_uniform(
                 4.0, 20.0, "cents per kWh", "price that a time-of-day rate is taken for"
             ),
-            "expected_seasonal": log_uniform(4.0, 20.0, "cents per kWh", "price that a seasonal rate is taken for"),
+            "expected_seasonal": log_uniform(
+                4.0, 20.0, "cents per kWh", "price that a seasonal rate is taken for"
+            ),
         },
         (*RATES, *PRICE),
         TRAIN,
@@ -100,7 +102,11 @@ EXPECTATION = (
         "one expected price",
         "expect any rate that varies to cost the same",
         'burden = cost = price + varies * parameters["expected_price"][..., None]',
-        {"expected_price": log_uniform(4.0, 20.0, "cents per kWh", "price that a rate that varies is taken for")},
+        {
+            "expected_price": log_uniform(
+                4.0, 20.0, "cents per kWh", "price that a rate that varies is taken for"
+            )
+        },
         (*RATES, *PRICE),
         TRAIN,
     ),
@@ -136,7 +142,11 @@ CONTEXT = (
         above = cost - cost.mean(axis=-1)[..., None]
         burden = xp.where(above > 0, parameters["loss_aversion"][..., None], 1.0) * above
         """,
-        {"loss_aversion": log_uniform(0.3, 6.0, "ratio", "weight of a cent above the mean over that of one below")},
+        {
+            "loss_aversion": log_uniform(
+                0.3, 6.0, "ratio", "weight of a cent above the mean over that of one below"
+            )
+        },
         ("price_range", *PRICE),
         HARDIE,
     ),
@@ -148,7 +158,11 @@ CONTEXT = (
         beyond = cost - cost.min(axis=-1)[..., None]
         burden = xp.maximum(beyond, 1e-12) ** parameters["regret_curvature"][..., None]
         """,
-        {"regret_curvature": uniform(0.2, 2.0, "exponent", "1: each cent alike; below 1: diminishing sensitivity")},
+        {
+            "regret_curvature": uniform(
+                0.2, 2.0, "exponent", "1: each cent alike; below 1: diminishing sensitivity"
+            )
+        },
         ("price_range", "lowest_price", *PRICE),
         "Loomes & Sugden (1982), Economic Journal 92, 805-824 (regret against the best forgone price)",
     ),
@@ -166,8 +180,12 @@ EVALUATION = (
         evidence = evidence + parameters["known_weight"][..., None] * known
         """,
         {
-            "price_weight": log_uniform(0.02, 8.0, "log odds per cent per kWh", "how strongly a lower price counts"),
-            "contract_weight": normal(0.0, 0.5, 4.0, "log odds per year", "taste for a longer contract"),
+            "price_weight": log_uniform(
+                0.02, 8.0, "log odds per cent per kWh", "how strongly a lower price counts"
+            ),
+            "contract_weight": normal(
+                0.0, 0.5, 4.0, "log odds per year", "taste for a longer contract"
+            ),
             "local_weight": normal(0.0, 2.0, 10.0, "log odds", "taste for a local supplier"),
             "known_weight": normal(0.0, 2.0, 10.0, "log odds", "taste for a well-known supplier"),
         },
@@ -179,7 +197,11 @@ EVALUATION = (
         "price alone",
         "compare prices and nothing else",
         'evidence = evidence - parameters["price_weight"][..., None] * burden',
-        {"price_weight": log_uniform(0.02, 8.0, "log odds per cent per kWh", "how strongly a lower price counts")},
+        {
+            "price_weight": log_uniform(
+                0.02, 8.0, "log odds per cent per kWh", "how strongly a lower price counts"
+            )
+        },
         PRICE,
         f"{MCFADDEN}; Gigerenzer & Goldstein (1996), Psychological Review 103, 650-669 (one reason)",
     ),
@@ -194,7 +216,11 @@ EVALUATION = (
         tally = share(burden) + share(years) + local + known
         evidence = evidence + parameters["sensitivity"][..., None] * tally
         """,
-        {"sensitivity": log_uniform(0.1, 20.0, "log odds per advantage", "how strongly one more advantage counts")},
+        {
+            "sensitivity": log_uniform(
+                0.1, 20.0, "log odds per advantage", "how strongly one more advantage counts"
+            )
+        },
         (*PRICE, *CONTRACT, *REPUTATION),
         DAWES,
     ),
@@ -212,7 +238,9 @@ EVALUATION = (
         {
             "cheap": uniform(4.0, 20.0, "cents per kWh", "highest price that counts as cheap"),
             **{
-                f"{name}_first": log_uniform(0.02, 50.0, "ratio", f"how much sooner than a cheap price: {meaning}")
+                f"{name}_first": log_uniform(
+                    0.02, 50.0, "ratio", f"how much sooner than a cheap price: {meaning}"
+                )
                 for name, meaning in (
                     ("no_contract", "no contract"),
                     ("local", "a local supplier"),
@@ -253,7 +281,11 @@ SCREENING = (
         "about the cheapest",
         "look only at the cheapest offers, among which they do not notice small differences in price",
         'kept = kept * (cost <= cost.min(axis=-1)[..., None] + parameters["just_noticeable"][..., None])',
-        {"just_noticeable": log_uniform(0.05, 10.0, "cents per kWh", "largest difference in price not noticed")},
+        {
+            "just_noticeable": log_uniform(
+                0.05, 10.0, "cents per kWh", "largest difference in price not noticed"
+            )
+        },
         ("price_range", *PRICE),
         TVERSKY_ORDER,
     ),
@@ -350,7 +382,9 @@ GRAMMAR = Grammar(
         Slot("choice"),
         Slot("lapse", least=0),
     ),
-    mechanisms=worded((*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE), WORDS),
+    mechanisms=worded(
+        (*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE), WORDS
+    ),
     heads=HEADS,
     sentences=SENTENCES,
     before="""
@@ -369,7 +403,9 @@ GRAMMAR = Grammar(
 def _composition(**slots: str | tuple[str, ...]) -> Composition:
     """Mechanisms by slot, over the plainest choice rule with lapses."""
     named = {"expectation": "expected prices", "choice": "logistic", "lapse": "random"} | slots
-    return Composition({slot: (names,) if isinstance(names, str) else names for slot, names in named.items()})
+    return Composition(
+        {slot: (names,) if isinstance(names, str) else names for slot, names in named.items()}
+    )
 
 
 SEEDS: Mapping[str, tuple[str, Composition]] = {
@@ -387,14 +423,19 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "equal_weights": ("Equal weights", _composition(evaluation="equal weights")),
     "lexicographic": (
         "Price, then reputation, then contract",
-        _composition(screening=("about the cheapest", "the most familiar", "the shortest contract")),
+        _composition(
+            screening=("about the cheapest", "the most familiar", "the shortest contract")
+        ),
     ),
     "satisficing": (
         "Cheap enough, then most familiar",
         _composition(screening=("cheap enough", "the most familiar")),
     ),
     "cheapest": ("Price alone", _composition(evaluation="price alone")),
-    "elimination_by_aspects": ("Elimination by aspects", _composition(evaluation="elimination by aspects")),
+    "elimination_by_aspects": (
+        "Elimination by aspects",
+        _composition(evaluation="elimination by aspects"),
+    ),
 }
 
 FAMILY = Family("offers", GRAMMAR, SEEDS)

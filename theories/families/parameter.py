@@ -19,4 +19,12 @@ def log_uniform(low: float, high: float, unit: str, meaning: str) -> Literal:
 
 def normal(mean: float, sd: float, limit: float, unit: str, meaning: str) -> Literal:
     """A normal truncated to ``limit`` on both sides of zero."""
-    return {"prior": "normal", "mean": mean, "sd": sd, "low": -limit, "high": limit, "unit": unit, "meaning": meaning}
+    return {
+        "prior": "normal",
+        "mean": mean,
+        "sd": sd,
+        "low": -limit,
+        "high": limit,
+        "unit": unit,
+        "meaning": meaning,
+    }

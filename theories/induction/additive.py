@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
-from theories.induction.terms import Terms
+from lakatos.theories.induction.terms import Terms
 
 Array = NDArray[np.float64]
 RIDGE = 0.01
@@ -76,7 +76,9 @@ class AdditiveSearch:
         self.leads, self.gates, self.lapse = leads, gates, lapse
         self.lead_prices, self.gate_prices = leads.prices, gates.prices
         self.used = counts.sum(axis=1) > 0
-        self.scale = np.sqrt(np.maximum((leads.values.astype(np.float64) ** 2).mean(axis=1), SMALLEST))
+        self.scale = np.sqrt(
+            np.maximum((leads.values.astype(np.float64) ** 2).mean(axis=1), SMALLEST)
+        )
         self.x = leads.values[:, self.used] / self.scale[:, None].astype(np.float32)
         self.squared = self.x**2
         self.open = gates.values[:, self.used]
@@ -85,7 +87,9 @@ class AdditiveSearch:
 
     def path(self, most: int) -> list[Additive]:
         """The sums of 1, 2, ... terms, as long as another term pays."""
-        now = _Sum((), np.zeros((0, len(self.n))), np.zeros(0), self._log_likelihood(np.zeros(len(self.n))))
+        now = _Sum(
+            (), np.zeros((0, len(self.n))), np.zeros(0), self._log_likelihood(np.zeros(len(self.n)))
+        )
         found: list[Additive] = []
         for _ in range(most):
             larger = self._larger(now, N_SCREENED)
@@ -115,11 +119,15 @@ class AdditiveSearch:
             fewer = _Sum(tuple(now.terms[k] for k in others), columns, weights, reached)
             other = self._larger(fewer, N_EXCHANGED)
             if other is not None and other.score > now.score + 0.01:
-                terms, columns, weights = (_moved(part, place) for part in (other.terms, other.columns, other.weights))
+                terms, columns, weights = (
+                    _moved(part, place) for part in (other.terms, other.columns, other.weights)
+                )
                 now = _Sum(terms, columns, weights, other.score)
         return now
 
-    def predict(self, fitted: Additive, values: NDArray[np.float32], gates: NDArray[np.float32]) -> Array:
+    def predict(
+        self, fitted: Additive, values: NDArray[np.float32], gates: NDArray[np.float32]
+    ) -> Array:
         """``(n_cells,)`` probability of the second option."""
         return (1 - fitted.lapse) * expit(evidence(fitted, values, gates)) + 0.5 * fitted.lapse
 
@@ -130,19 +138,25 @@ class AdditiveSearch:
     def _result(self, now: _Sum) -> Additive:
         weights, columns = now.weights, now.columns
         p, slope = self._response(weights @ columns)
-        information = (columns * (self.n * slope**2 / (p * (1 - p)))) @ columns.T + RIDGE * np.eye(len(weights))
+        information = (columns * (self.n * slope**2 / (p * (1 - p)))) @ columns.T + RIDGE * np.eye(
+            len(weights)
+        )
         errors = np.sqrt(np.diag(np.linalg.inv(information)))
         scale = np.array([self.scale[term.lead] for term in now.terms])
         return Additive(now.terms, weights / scale, errors / scale, self.lapse, now.score)
 
-    def _screen(self, chosen: list[Weighed], columns: Array, weights: Array, most: int) -> list[Weighed]:
+    def _screen(
+        self, chosen: list[Weighed], columns: Array, weights: Array, most: int
+    ) -> list[Weighed]:
         """The terms whose score statistic less their price is largest."""
         p, slope = self._response(weights @ columns if len(weights) else np.zeros(len(self.n)))
         residual = ((self.b - self.n * p) * slope / (p * (1 - p))).astype(np.float32)
         w = (self.n * slope**2 / (p * (1 - p))).astype(np.float32)
         plain = self.x @ residual, self.squared @ w
         gated = {item.lead for item in chosen}
-        if len(self.n) * len(self.open) <= MOST_GATED:  # else only what is in the sum already may get a gate
+        if (
+            len(self.n) * len(self.open) <= MOST_GATED
+        ):  # else only what is in the sum already may get a gate
             promise = 0.5 * plain[0] ** 2 / np.maximum(plain[1], 1e-6)
             gated |= set(np.argsort(-promise, kind="stable")[:N_GATED].tolist())
         weighed = (columns * w).astype(np.float32)
@@ -152,16 +166,31 @@ class AdditiveSearch:
         for lead in sorted(gated) if len(self.open) else ():
             # Gates are 0 or 1: one product with what is added up where each is open, and no column of a term is made.
             x = self.x[lead]
-            added = np.concatenate([(x * residual)[None], (self.squared[lead] * w)[None], x * weighed])
+            added = np.concatenate(
+                [(x * residual)[None], (self.squared[lead] * w)[None], x * weighed]
+            )
             sums = self.open @ added.T
-            pools.append((lead, sums[:, 0], sums[:, 1], sums[:, 2:], self.gate_prices + self.lead_prices[lead]))
+            pools.append(
+                (
+                    lead,
+                    sums[:, 0],
+                    sums[:, 1],
+                    sums[:, 2:],
+                    self.gate_prices + self.lead_prices[lead],
+                )
+            )
         ranked: list[tuple[float, int, Weighed]] = []
         for lead, slopes, squares, cross, prices in pools:
             information = squares.astype(np.float64)
             explained = np.einsum("kc,kc->k", cross @ known, cross)
             if len(columns):
-                information = np.where(information - explained > 1e-3 * information, information - explained, np.inf)
-            gain = 0.5 * slopes.astype(np.float64) ** 2 / np.maximum(information + RIDGE, 1e-6) - prices
+                information = np.where(
+                    information - explained > 1e-3 * information, information - explained, np.inf
+                )
+            gain = (
+                0.5 * slopes.astype(np.float64) ** 2 / np.maximum(information + RIDGE, 1e-6)
+                - prices
+            )
             for place in map(int, np.argsort(-gain, kind="stable")[:N_SCREENED]):
                 term = Weighed(place) if lead < 0 else Weighed(lead, place)
                 if term not in chosen:
@@ -176,7 +205,9 @@ class AdditiveSearch:
         return self._code_length(term) + self.parameter
 
     def _code_length(self, term: Weighed) -> float:
-        return self.leads.items[term.lead].price + (self.gates.items[term.gate].price if term.gate >= 0 else 0.0)
+        return self.leads.items[term.lead].price + (
+            self.gates.items[term.gate].price if term.gate >= 0 else 0.0
+        )
 
     def _response(self, log_odds: Array) -> tuple[Array, Array]:
         plain = expit(log_odds)
@@ -197,7 +228,9 @@ class AdditiveSearch:
         for _ in range(12):
             p, slope = self._response(weights @ columns)
             gradient = columns @ ((self.b - self.n * p) * slope / (p * (1 - p))) - RIDGE * weights
-            information = (columns * (self.n * slope**2 / (p * (1 - p)))) @ columns.T + RIDGE * np.eye(len(weights))
+            information = (
+                columns * (self.n * slope**2 / (p * (1 - p)))
+            ) @ columns.T + RIDGE * np.eye(len(weights))
             move = np.linalg.solve(information, gradient)
             for step in (1.0, 0.5, 0.25, 0.06):
                 ahead = objective(weights + step * move)

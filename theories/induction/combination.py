@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.induction import expression
-from theories.induction.expression import Pool
-from theories.induction.library import Score, values_of_all
-from theories.induction.terms import (
+from lakatos.theories.induction import expression
+from lakatos.theories.induction.expression import Pool
+from lakatos.theories.induction.library import Score, values_of_all
+from lakatos.theories.induction.terms import (
     Answers,
     Quantity,
     Terms,
@@ -83,7 +83,9 @@ def atoms_of(answers: Answers) -> Atoms:
     found = answers.scores
     if more:
         new = values_of_all(words, [score.code for score in more], answers.stimuli)
-        more = [replace(item, price=item.price + expression.STEP) for item in as_code_lengths(more, new)]
+        more = [
+            replace(item, price=item.price + expression.STEP) for item in as_code_lengths(more, new)
+        ]
         found = np.concatenate([found, new])
     scores = (*words.scores, *more)
     kept = without_twins(found, np.array([score.price for score in scores]))
@@ -102,7 +104,10 @@ def with_combinations(answers: Answers, divisions: Terms, regions: Array | None 
     tables = _tables(answers, divisions, regions)
     atoms = atoms_of(answers)
     plain = expression.Pool(
-        atoms.values.astype(np.float32), atoms.prices, np.arange(len(atoms.scores)), lambda place: atoms.scores[place]
+        atoms.values.astype(np.float32),
+        atoms.prices,
+        np.arange(len(atoms.scores)),
+        lambda place: atoms.scores[place],
     )
     overall, best = _promise(plain, tables)
     favoured = np.array(sorted(best, key=lambda place: -overall[place])[:N_FAVOURED], dtype=np.intp)
@@ -155,7 +160,10 @@ def _tables(answers: Answers, divisions: Terms, regions: Array | None) -> list[T
         masks.append(regions.astype(np.float32))
     every = np.concatenate(masks)
     net, total = counts[:, 1] - counts[:, 0], counts.sum(axis=1)
-    tables = [(every[:1] * net, every[:1] * total, N_OVERALL), (every[1:] * net, every[1:] * total, N_REGION)]
+    tables = [
+        (every[:1] * net, every[:1] * total, N_OVERALL),
+        (every[1:] * net, every[1:] * total, N_REGION),
+    ]
     if answers.has_order:
         own = np.zeros((2, int(answers.person.max()) + 1, len(counts)), dtype=np.float32)
         np.add.at(own, (answers.response, answers.person, answers.trial), answers.count)
@@ -172,7 +180,11 @@ def _promise(pool: Pool, tables: Sequence[Table]) -> tuple[Array, set[int]]:
     overall = np.zeros(len(pool))
     for number, (net, total, most) in enumerate(tables):
         agreed, used = net @ signed.T, total @ decides.T
-        score = fast_likelihood(0.5 * (used + agreed), 0.5 * (used - agreed)) + used * np.float32(np.log(2)) - prices
+        score = (
+            fast_likelihood(0.5 * (used + agreed), 0.5 * (used - agreed))
+            + used * np.float32(np.log(2))
+            - prices
+        )
         if number == 0:
             overall = score[0].astype(np.float64)
         for row in score:
@@ -214,9 +226,15 @@ def more_gates(answers: Answers, atoms: Atoms, signed: Terms, guides: NDArray[np
         found = np.unique(np.round(quantity.value, 6))
         if len(found) < 2:
             continue
-        cuts = np.flatnonzero(np.diff(found) > CLOSE * np.abs(found).max())  # closer ones cannot be told apart in text
+        cuts = np.flatnonzero(
+            np.diff(found) > CLOSE * np.abs(found).max()
+        )  # closer ones cannot be told apart in text
         if len(cuts) > expression.MOST_CONSTANTS:
-            cuts = np.unique(np.linspace(0, len(cuts) - 1, expression.MOST_CONSTANTS + 2)[1:-1].round().astype(int))
+            cuts = np.unique(
+                np.linspace(0, len(cuts) - 1, expression.MOST_CONSTANTS + 2)[1:-1]
+                .round()
+                .astype(int)
+            )
         for cut in cuts:
             made.append((quantity, float(found[cut]), float(found[cut + 1])))
             columns.append(quantity.value > (found[cut] + found[cut + 1]) / 2)
@@ -232,20 +250,30 @@ def more_gates(answers: Answers, atoms: Atoms, signed: Terms, guides: NDArray[np
     whole = ((leads * net).sum(axis=1), (np.abs(leads) * total).sum(axis=1))
     inside = ((masks * net) @ leads.T, (masks * total) @ np.abs(leads).T)
     for agreed, used in (inside, (whole[0] - inside[0], whole[1] - inside[1])):
-        explained = fast_likelihood(0.5 * (used + agreed), 0.5 * (used - agreed)) + used * np.float32(np.log(2))
+        explained = fast_likelihood(
+            0.5 * (used + agreed), 0.5 * (used - agreed)
+        ) + used * np.float32(np.log(2))
         followed.append((explained - signed.prices[guides].astype(np.float32)).max(axis=1))
     score = followed[0] + followed[1] - np.array(prices, dtype=np.float32)
     order = np.argsort(-score, kind="stable")
     _, first = np.unique(np.array(origin)[order], return_index=True)
     kept = order[np.sort(first)[:N_GATES]]
-    items = tuple(above(made[place][0], roundest(*made[place][1:]), prices[place]) for place in kept)
+    items = tuple(
+        above(made[place][0], roundest(*made[place][1:]), prices[place]) for place in kept
+    )
     return Terms(items, masks[kept])
 
 
 def _weighed(answers: Answers) -> Pool:
     """All weighed pairs of basic scores."""
-    rows = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic and "xp.arange" not in score.code]
-    spreads = {row: float(np.std(answers.scores[row, :, 1] - answers.scores[row, :, 0])) for row in rows}
+    rows = [
+        k
+        for k, score in enumerate(answers.vocabulary.scores)
+        if score.is_basic and "xp.arange" not in score.code
+    ]
+    spreads = {
+        row: float(np.std(answers.scores[row, :, 1] - answers.scores[row, :, 0])) for row in rows
+    }
     scores: list[Score] = []
     pairs: list[int] = []
     found: list[Array] = []

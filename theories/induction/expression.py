@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.induction.library import ORDINALS, Score
+from lakatos.theories.induction.library import ORDINALS, Score
 
 Array = NDArray[Any]
 STEP = float(np.log(2))
@@ -100,10 +100,16 @@ def lists(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterat
         yield List("xp.abs(changes(x, xp))", "sizes of the changes from cue to cue", 2.0)
     if least > 1:
         for k in range(least):
-            yield List(f"others(x, {k}, xp)", f"ratings on all cues but the {ORDINALS[k]} most valid", 3.0)
+            yield List(
+                f"others(x, {k}, xp)", f"ratings on all cues but the {ORDINALS[k]} most valid", 3.0
+            )
     if 3 < least <= MOST_CUES and least == max(n_cues):
         for i, j in combinations(range(least), 2):
-            yield List(f"cues(x, {i}, {j}, xp)", f"ratings on the {ORDINALS[i]} and {ORDINALS[j]} most valid cue", 3.5)
+            yield List(
+                f"cues(x, {i}, {j}, xp)",
+                f"ratings on the {ORDINALS[i]} and {ORDINALS[j]} most valid cue",
+                3.5,
+            )
 
 
 def numbers(found: Sequence[List], levels: Sequence[float]) -> Iterator[Score]:
@@ -124,8 +130,16 @@ def numbers(found: Sequence[List], levels: Sequence[float]) -> Iterator[Score]:
             f"median of the {words}",
             price + 1.5,
         )
-        yield Score(f"{ranked}[..., -2:].sum(axis=-1)", f"total of the two highest of the {words}", price + 2.5)
-        yield Score(f"{ranked}[..., :2].sum(axis=-1)", f"total of the two lowest of the {words}", price + 2.5)
+        yield Score(
+            f"{ranked}[..., -2:].sum(axis=-1)",
+            f"total of the two highest of the {words}",
+            price + 2.5,
+        )
+        yield Score(
+            f"{ranked}[..., :2].sum(axis=-1)",
+            f"total of the two lowest of the {words}",
+            price + 2.5,
+        )
         yield Score(
             f"(xp.diff({ranked}, axis=-1) > 1e-9).sum(axis=-1)",
             f"number of different values among the {words}",
@@ -140,13 +154,21 @@ def numbers(found: Sequence[List], levels: Sequence[float]) -> Iterator[Score]:
         yield Score(f"{x}.argmin(axis=-1)", f"place of the lowest of the {words}", price + 2)
         yield Score(f"({x}[..., -1] - {x}[..., 0])", f"last less first of the {words}", price + 2)
         if x in ("x", "q"):
-            yield Score(f"longest_run({x}, xp)", f"longest row of equal neighbours among the {words}", price + 3)
+            yield Score(
+                f"longest_run({x}, xp)",
+                f"longest row of equal neighbours among the {words}",
+                price + 3,
+            )
         for level in levels:
             yield Score(
-                f"({x} >= {level:g}).sum(axis=-1)", f"number of at least {level:g} among the {words}", price + 2
+                f"({x} >= {level:g}).sum(axis=-1)",
+                f"number of at least {level:g} among the {words}",
+                price + 2,
             )
             yield Score(
-                f"(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)", f"number of {level:g} among the {words}", price + 2
+                f"(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)",
+                f"number of {level:g} among the {words}",
+                price + 2,
             )
 
 
@@ -171,12 +193,19 @@ def conditions(levels: Sequence[float]) -> Iterator[Condition]:
     yield Condition(f"(x < {other})", "it is behind", 1.5)
     yield Condition(f"(x != {other})", "both differ", 1.5)
     yield Condition(f"(x == {other})", "both are equal", 2.0)
-    yield Condition("unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5)
+    yield Condition(
+        "unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5
+    )
     for level in levels[2:]:
         gap = level - levels[0]
-        yield Condition(f"(xp.abs(x - {other}) >= {gap:g} - 1e-9)", f"both differ by at least {gap:g}", 3.0)
+        yield Condition(
+            f"(xp.abs(x - {other}) >= {gap:g} - 1e-9)", f"both differ by at least {gap:g}", 3.0
+        )
     if len(levels) > 2:
-        own, others = (f"(x[..., None] == {part}).sum(axis=-1)" for part in ("x[..., None, :]", f"{other}[:, :, None]"))
+        own, others = (
+            f"(x[..., None] == {part}).sum(axis=-1)"
+            for part in ("x[..., None, :]", f"{other}[:, :, None]")
+        )
         yield Condition(f"({own} > 1)", "its rating comes more than once", 2.5)
         yield Condition(f"({own} == 1)", "its rating comes but once", 2.5)
         yield Condition(f"({others} > 0)", "its rating is found somewhere on the other", 2.5)
@@ -198,7 +227,11 @@ def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> It
         back = f"first_where({where}[..., ::-1], x[..., ::-1], -1.0, xp)"
         high = f"xp.where({where}.any(axis=-1), highest_where({where}, x, xp), -1.0)"
         low = f"xp.where({where}.any(axis=-1), -highest_where({where}, -x, xp), -1.0)"
-        yield Score(f"first_where({where}, x, -1.0, xp)", f"first rating on {words}, -1 if there are none", price)
+        yield Score(
+            f"first_where({where}, x, -1.0, xp)",
+            f"first rating on {words}, -1 if there are none",
+            price,
+        )
         yield Score(back, f"last rating on {words}, -1 if there are none", price)
         yield Score(high, f"highest rating on {words}, -1 if there are none", price)
         yield Score(low, f"lowest rating on {words}, -1 if there are none", price)
@@ -206,7 +239,10 @@ def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> It
         yield Score(f"(x * {where}).sum(axis=-1)", f"total of the ratings on {words}", price + 0.5)
     # Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
     ahead = "(x - x[:, ::-1])"
-    for order, way in (("", "from the most valid cue"), ("[..., ::-1]", "from the least valid cue")):
+    for order, way in (
+        ("", "from the most valid cue"),
+        ("[..., ::-1]", "from the least valid cue"),
+    ):
         for more in range(2, max(min(n_cues), 2)):
             says = f"being ahead when the cues for one first outnumber the others by {more}, read {way}"
             yield Score(f"reached(xp.sign({ahead}{order}), {more}, xp)", says, 3.5)
@@ -226,10 +262,20 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
     if domain == "risky":
         for end, words, outside in (("max", "likeliest", "-1.0"), ("min", "least likely", "2.0")):
             where = f"extreme(xp.where(used, q, {outside}), {end!r}, xp)"
-            yield Score(f"highest_where({where}, x, xp)", f"amount that is {words}, the highest of several", 3.5)
-            yield Score(f"-highest_where({where}, -x, xp)", f"amount that is {words}, the lowest of several", 3.5)
+            yield Score(
+                f"highest_where({where}, x, xp)",
+                f"amount that is {words}, the highest of several",
+                3.5,
+            )
+            yield Score(
+                f"-highest_where({where}, -x, xp)",
+                f"amount that is {words}, the lowest of several",
+                3.5,
+            )
         # What both gambles may pay, and what only one of them: Kahneman & Tversky (1979), Econometrica 47(2), 263-291.
-        shared = "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
+        shared = (
+            "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
+        )
         own = f"(used * (1 - {shared}) > 0)"
         for code, words in (
             (f"highest_where({own}, x, xp)", "highest"),
@@ -237,9 +283,14 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
         ):
             text = f"{words} amount that the other does not have, 0 if there is none"
             yield Score(f"xp.where({own}.any(axis=-1), {code}, 0.0)", text, 3.5)
-        yield Score(f"(q * {shared}).sum(axis=-1)", "probability of amounts that the other has too", 3.5)
+        yield Score(
+            f"(q * {shared}).sum(axis=-1)", "probability of amounts that the other has too", 3.5
+        )
         # Amounts beside their chances, in percent and in proportion to the largest amount.
-        for scale, amounts in (("x - 100 * q", "amount and its percentage"), ("x / size[..., None] - q", SHARES)):
+        for scale, amounts in (
+            ("x - 100 * q", "amount and its percentage"),
+            ("x / size[..., None] - q", SHARES),
+        ):
             for code, words in ((f"({scale})", "difference"), (f"xp.abs({scale})", "distance")):
                 text = f"{words} between {amounts}"
                 yield Score(f"highest_where(used, {code}, xp)", f"largest {text}", 4)
@@ -261,10 +312,14 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
                 price,
             )
             yield Score(
-                f"highest_where({where}, x, xp)", f"highest rating on cues on which {words} is {extreme}", price + 0.5
+                f"highest_where({where}, x, xp)",
+                f"highest rating on cues on which {words} is {extreme}",
+                price + 0.5,
             )
             yield Score(
-                f"-highest_where({where}, -x, xp)", f"lowest rating on cues on which {words} is {extreme}", price + 0.5
+                f"-highest_where({where}, -x, xp)",
+                f"lowest rating on cues on which {words} is {extreme}",
+                price + 0.5,
             )
     for end, extreme in (("max", "best"), ("min", "worst")):
         yield Score(
@@ -299,18 +354,34 @@ def compared(atoms: Sequence[Score], values: Array) -> Pool:
         forms: list[tuple[str, str, Array]] = []
         for level in levels:
             text = f"{level:g}"
-            forms.append((f"({{0}} >= {text} - 1e-9) * 1.0", f"{{0}} of at least {text}", own >= level - 1e-9))
+            forms.append(
+                (
+                    f"({{0}} >= {text} - 1e-9) * 1.0",
+                    f"{{0}} of at least {text}",
+                    own >= level - 1e-9,
+                )
+            )
             if len(levels) > 1:
                 equal = np.abs(own - level) < 1e-9
-                forms.append((f"(xp.abs({{0}} - {text}) < 1e-9) * 1.0", f"{{0}} of just {text}", equal))
-                forms.append((f"-xp.abs({{0}} - {text})", f"closeness of the {{0}} to {text}", -np.abs(own - level)))
+                forms.append(
+                    (f"(xp.abs({{0}} - {text}) < 1e-9) * 1.0", f"{{0}} of just {text}", equal)
+                )
+                forms.append(
+                    (
+                        f"-xp.abs({{0}} - {text})",
+                        f"closeness of the {{0}} to {text}",
+                        -np.abs(own - level),
+                    )
+                )
         if whole and len(levels) > 1:
             forms.append(("({0}) % 2", "oddness of the {0}", own % 2))
             if len(levels) > 2:
                 forms.append(("({0}) % 3", "remainder of the {0} divided by 3", own % 3))
         for code, words, value in forms:
             made.append(value)
-            recipes.append((code.replace("{0}", f"({score.code})"), words.replace("{0}", score.words)))
+            recipes.append(
+                (code.replace("{0}", f"({score.code})"), words.replace("{0}", score.words))
+            )
             prices.append(score.price + np.log(len(forms)) + STEP)
             origin.append(row)
 
@@ -349,7 +420,11 @@ COMBINED: tuple[tuple[str, str, Callable[[Array, Array], Array]], ...] = (
     ("({0}) * ({1})", "{0} times the {1}", np.multiply),
     ("(({0}) > ({1}) + 1e-9) * 1.0", "having a {0} above its {1}", lambda a, b: a > b + 1e-9),
     ("(({1}) > ({0}) + 1e-9) * 1.0", "having a {1} above its {0}", lambda a, b: b > a + 1e-9),
-    ("(xp.abs(({0}) - ({1})) < 1e-9) * 1.0", "having a {0} equal to its {1}", lambda a, b: np.abs(a - b) < 1e-9),
+    (
+        "(xp.abs(({0}) - ({1})) < 1e-9) * 1.0",
+        "having a {0} equal to its {1}",
+        lambda a, b: np.abs(a - b) < 1e-9,
+    ),
     (
         "(({0}) > ({1})[:, ::-1] + 1e-9) * 1.0",
         "having a {0} above the other's {1}",
@@ -368,7 +443,9 @@ def paired(atoms: Sequence[Score], values: Array, pairs: NDArray[np.intp]) -> Po
     """Every combination of the pairs ``(n_pairs, 2)`` of numbers."""
     i, j = pairs.T
     a, b = values[i].astype(np.float32), values[j].astype(np.float32)
-    made = np.concatenate([np.asarray(combine(a, b), dtype=np.float32) for _, _, combine in COMBINED])
+    made = np.concatenate(
+        [np.asarray(combine(a, b), dtype=np.float32) for _, _, combine in COMBINED]
+    )
     own = np.array([score.price for score in atoms])
     price = own[i] + own[j] + np.log(len(COMBINED)) + STEP
 
@@ -382,7 +459,9 @@ def paired(atoms: Sequence[Score], values: Array, pairs: NDArray[np.intp]) -> Po
             float(price[pair]),
         )
 
-    return Pool(made, np.tile(price, len(COMBINED)), np.tile(np.arange(len(pairs)), len(COMBINED)), write)
+    return Pool(
+        made, np.tile(price, len(COMBINED)), np.tile(np.arange(len(pairs)), len(COMBINED)), write
+    )
 
 
 def cheapest_pairs(prices: Array, favoured: NDArray[np.intp]) -> NDArray[np.intp]:

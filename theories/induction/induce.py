@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 
-from experiments.task import Domain, Trials, check_unmixed
-from theories.induction import additive, mixture, tree
-from theories.induction.additive import Additive, AdditiveSearch
-from theories.induction.combination import N_GUIDES, atoms_of, more_gates, with_combinations
-from theories.induction.lessons import induce_lessons
-from theories.induction.mixture import Mixture, find_mixture
-from theories.induction.past import depends_on_past
-from theories.induction.population import lapses, sensitivities
-from theories.induction.source import (
+from lakatos.experiments.task import Domain, Trials, check_unmixed
+from lakatos.theories.induction import additive, mixture, tree
+from lakatos.theories.induction.additive import Additive, AdditiveSearch
+from lakatos.theories.induction.combination import N_GUIDES, atoms_of, more_gates, with_combinations
+from lakatos.theories.induction.lessons import induce_lessons
+from lakatos.theories.induction.mixture import Mixture, find_mixture
+from lakatos.theories.induction.past import depends_on_past
+from lakatos.theories.induction.population import lapses, sensitivities
+from lakatos.theories.induction.source import (
     Spread,
     branches,
     sharpened,
@@ -31,7 +31,7 @@ from theories.induction.source import (
     write_sum,
     write_tree,
 )
-from theories.induction.terms import (
+from lakatos.theories.induction.terms import (
     NUMBER,
     Answers,
     Term,
@@ -45,7 +45,7 @@ from theories.induction.terms import (
     read_answers,
     signs,
 )
-from theories.induction.tree import Grown, TreeSearch, log_likelihood, regions_of
+from lakatos.theories.induction.tree import Grown, TreeSearch, log_likelihood, regions_of
 
 Array = NDArray[np.float64]
 N_FOLDS = 5
@@ -118,7 +118,12 @@ class Form:
 
 
 def induce(
-    domain: Domain, trials: Sequence[Trials], rng: np.random.Generator, *, n_most: int = 3, least: float = -np.inf
+    domain: Domain,
+    trials: Sequence[Trials],
+    rng: np.random.Generator,
+    *,
+    n_most: int = 3,
+    least: float = -np.inf,
 ) -> list[Induced]:
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
@@ -151,21 +156,36 @@ def induce(
     for form in _forms(answers, first, rng):
         counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
         models, explained = form.fit(counts), _explained(form, answers, counts)
-        if max(map(explained, models.values()), default=-np.inf) <= least * float(answers.count.sum()):
+        if max(map(explained, models.values()), default=-np.inf) <= least * float(
+            answers.count.sum()
+        ):
             continue
         size, score = _best_size(form, answers, place)
         if size is None:
             continue
         # A larger one that explains no more was better by chance on the trials left out.
-        model = max([item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]], key=explained)
+        model = max(
+            [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]],
+            key=explained,
+        )
         source, claim = form.write(model)
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
         price = model.price / float(answers.count.sum())
         found.append(
-            Induced(source, score, _error(answers, model, form.by_row), model.n_terms, form.kind, claim, price)
+            Induced(
+                source,
+                score,
+                _error(answers, model, form.by_row),
+                model.n_terms,
+                form.kind,
+                claim,
+                price,
+            )
         )
-    found = sorted((item for item in found if item.criterion > least), key=lambda item: -item.criterion)
+    found = sorted(
+        (item for item in found if item.criterion > least), key=lambda item: -item.criterion
+    )
     kinds: dict[str, Induced] = {}
     for item in found:
         kinds.setdefault(item.kind, item)
@@ -176,7 +196,15 @@ def _lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator)
     if any(item.pooled or item.stimuli["stage"].any() for item in trials):
         return []
     found = [
-        Induced(item.source, item.cross_validated, item.error, item.n_terms, item.kind, item.claim, item.price)
+        Induced(
+            item.source,
+            item.cross_validated,
+            item.error,
+            item.n_terms,
+            item.kind,
+            item.claim,
+            item.price,
+        )
         for item in induce_lessons(domain, trials, rng)
     ]
     return sorted(found, key=lambda item: -item.criterion)
@@ -192,16 +220,24 @@ def _forms(answers: Answers, first: str, rng: np.random.Generator) -> list[Form]
     # A second look, closer: expressions that promise something in the regions of what was found, and thresholds beside.
     used = sorted({gate for item in grown.values() for gate in _gates_of(item.node)})
     promising = np.union1d(used, search.deeper[:N_REGIONS]).astype(np.intp)
-    places = [region for item in grown.values() for region in regions_of(item.node, signed.values, divisions.values)]
+    places = [
+        region
+        for item in grown.values()
+        for region in regions_of(item.node, signed.values, divisions.values)
+    ]
     followed = search.followed(N_REGIONS)
     undecided = signed.values[followed] == 0
-    regions = np.unique(np.concatenate([np.array(places), undecided[undecided.any(axis=1)]]), axis=0)
+    regions = np.unique(
+        np.concatenate([np.array(places), undecided[undecided.any(axis=1)]]), axis=0
+    )
     answers = with_combinations(answers, divisions.take(promising), regions)
     plain = leads(answers)
     signed = signs(plain)
     divisions = finer(answers, divisions.take(used)).joined(divisions)
     guides = TreeSearch(signed, divisions, everybody).followed(N_GUIDES)
-    divisions = distinct(divisions.joined(more_gates(answers, atoms_of(answers), signed, guides)), is_signed=False)
+    divisions = distinct(
+        divisions.joined(more_gates(answers, atoms_of(answers), signed, guides)), is_signed=False
+    )
     search = TreeSearch(signed, divisions, everybody)
     grown = search.grow()
     best = max(grown.values(), key=lambda item: item.score)
@@ -210,12 +246,16 @@ def _forms(answers: Answers, first: str, rng: np.random.Generator) -> list[Form]
     lapse = _best_lapse(columns, divisions, everybody, lapse)
     forms = [
         _tree_form("rule list", False, signed, divisions, answers, first),
-        *_sum_forms("weighed reasons", False, columns, divisions, answers, first, lapse, MOST_TERMS),
+        *_sum_forms(
+            "weighed reasons", False, columns, divisions, answers, first, lapse, MOST_TERMS
+        ),
     ]
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
         if depends_on_past(answers, plain, signed, rng):
-            forms += _past_forms(answers, first, plain, signed, divisions, search.deeper, grown, lapse)
+            forms += _past_forms(
+                answers, first, plain, signed, divisions, search.deeper, grown, lapse
+            )
     return forms
 
 
@@ -224,7 +264,9 @@ def _best_lapse(columns: Terms, divisions: Terms, counts: Array, found: float) -
 
     def reached(lapse: float) -> float:
         path = AdditiveSearch(columns, divisions, counts, lapse).path(MOST_TERMS)
-        return max((item.score for item in path), default=-np.inf) + (FAMILIAR if lapse == found else 0.0)
+        return max((item.score for item in path), default=-np.inf) + (
+            FAMILIAR if lapse == found else 0.0
+        )
 
     return max((found, *LAPSES), key=reached)
 
@@ -246,7 +288,9 @@ def _past_forms(
     for item in grown.values():
         useful |= set(_leads_of(item.node))
     chosen = signed.take(sorted(useful))
-    remembered = sorted({*basic, *(answers.vocabulary.scores.index(t.scores[0]) for t in chosen.items)})
+    remembered = sorted(
+        {*basic, *(answers.vocabulary.scores.index(t.scores[0]) for t in chosen.items)}
+    )
     own = past_leads(answers, plain.take(remembered))
     row = answers.trial
     rows_signed = chosen.at(row).joined(signs(own))
@@ -406,7 +450,9 @@ def _error(answers: Answers, model: Model, by_row: bool) -> float:
 # The three forms
 
 
-def _tree_form(kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answers, first: str) -> Form:
+def _tree_form(
+    kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answers, first: str
+) -> Form:
     def price_of(node: tree.Node) -> float:
         used, divided = _leads_of(node), _gates_of(node)
         return sum(lead.items[k].price for k in used) + sum(gate.items[k].price for k in divided)
@@ -414,7 +460,9 @@ def _tree_form(kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answe
     def fit(counts: Array) -> dict[int, Model]:
         # Single answers are many more cells, so fewer trees are kept on the way.
         width = {"beam": 2, "n_deeper": 30} if by_row else {}
-        grown = TreeSearch(lead, gate, counts.sum(axis=0), **width).grow(MOST_TERMS_PAST if by_row else MOST_TERMS)
+        grown = TreeSearch(lead, gate, counts.sum(axis=0), **width).grow(
+            MOST_TERMS_PAST if by_row else MOST_TERMS
+        )
         return {
             size: Model(
                 item.node,
@@ -434,14 +482,26 @@ def _tree_form(kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answe
         clean, lapse = sharpened(node, branches(node, lead, gate, counts))
         base = tree.predict(clean, lead.values, gate.values)
         return write_tree(
-            clean, lead, gate, answers.vocabulary, first, _lapses(answers, _by_rows(answers, base, by_row), lapse)
+            clean,
+            lead,
+            gate,
+            answers.vocabulary,
+            first,
+            _lapses(answers, _by_rows(answers, base, by_row), lapse),
         )
 
     return Form(kind, by_row, fit, write)
 
 
 def _sum_forms(
-    kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answers, first: str, lapse: float, most: int
+    kind: str,
+    by_row: bool,
+    lead: Terms,
+    gate: Terms,
+    answers: Answers,
+    first: str,
+    lapse: float,
+    most: int,
 ) -> list[Form]:
     """One form without lapses, one with."""
 
@@ -462,9 +522,13 @@ def _sum_forms(
         def write(model: Model) -> tuple[str, str]:
             fitted = model.form
             assert isinstance(fitted, Additive)
-            log_odds = _by_rows(answers, additive.evidence(fitted, lead.values, gate.values), by_row)
+            log_odds = _by_rows(
+                answers, additive.evidence(fitted, lead.values, gate.values), by_row
+            )
             spread = _sensitivities(answers, log_odds, lapse)
-            return write_sum(fitted, lead, gate, answers.vocabulary, first, Spread(lapse, 0.01), spread)
+            return write_sum(
+                fitted, lead, gate, answers.vocabulary, first, Spread(lapse, 0.01), spread
+            )
 
         return Form(kind, by_row, fit, write)
 

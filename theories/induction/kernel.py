@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.home import settle_caches
+from lakatos.traces.home import settle_caches
 
 settle_caches()  # before Numba reads where its cache is
 

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from experiments.task import Domain, Trials
-from theories.account import ClauseWording
-from theories.induction.additive import Additive, AdditiveSearch
-from theories.induction.expression import normalized
-from theories.induction.library import Score
-from theories.induction.population import lapses, sensitivities
-from theories.induction.source import (
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.account import ClauseWording
+from lakatos.theories.induction.additive import Additive, AdditiveSearch
+from lakatos.theories.induction.expression import normalized
+from lakatos.theories.induction.library import Score
+from lakatos.theories.induction.population import lapses, sensitivities
+from lakatos.theories.induction.source import (
     Spread,
     branches,
     clauses_literal,
@@ -42,8 +42,8 @@ from theories.induction.source import (
     tree_words,
     weighed_clause,
 )
-from theories.induction.terms import Term, Terms, distinct
-from theories.induction.tree import Const, Follow, Node, Split, TreeSearch
+from lakatos.theories.induction.terms import Term, Terms, distinct
+from lakatos.theories.induction.tree import Const, Follow, Node, Split, TreeSearch
 
 Array = NDArray[Any]
 N_FOLDS = 3
@@ -79,7 +79,9 @@ def _kept() -> Iterator[Kept]:
     yield Kept("since", "(state['since'] + 1.0) * (1.0 - response)")
     yield Kept("wins", "state['wins'] + response * won")
     yield Kept("earned", "state['earned'] + response * reward")
-    yield Kept("losing", f"xp.where({chosen}, (state['losing'] + 1.0) * (1.0 - won), state['losing'])")
+    yield Kept(
+        "losing", f"xp.where({chosen}, (state['losing'] + 1.0) * (1.0 - won), state['losing'])"
+    )
     yield Kept("winning", f"xp.where({chosen}, (state['winning'] + 1.0) * won, state['winning'])")
     yield Kept("visit_wins", "(state['visit_wins'] * state['last'] + won) * response")
     left = "state['last'] * (1.0 - response) > 0"
@@ -101,7 +103,9 @@ def _kept() -> Iterator[Kept]:
     yield Kept("steps", "state['steps'] + 1.0 + 0.0 * reward[..., 0]", is_option=False)
     yield Kept("won_last", "won[..., 0]", is_option=False)
     yield Kept("won_before", "state['won_last'] + 0.0 * won[..., 0]", is_option=False)
-    yield Kept("in_a_row_lost", "(state['in_a_row_lost'] + 1.0) * (1.0 - won[..., 0])", is_option=False)
+    yield Kept(
+        "in_a_row_lost", "(state['in_a_row_lost'] + 1.0) * (1.0 - won[..., 0])", is_option=False
+    )
     yield Kept("in_a_row_won", "(state['in_a_row_won'] + 1.0) * won[..., 0]", is_option=False)
     yield Kept("switched", "1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
     changed = "(state['last'] * (1.0 - response)).sum(axis=-1)"
@@ -109,8 +113,16 @@ def _kept() -> Iterator[Kept]:
     for name, act in (("staying", f"1.0 - {changed}"), ("leaving", changed)):
         moved = f"state['{name}_value'] + 0.3 * ({act}) * (reward[..., 0] - state['{name}_value'])"
         yield Kept(f"{name}_value", moved, is_option=False, start=0.5)
-        yield Kept(f"{name}_paid", f"xp.where({act} > 0, reward[..., 0], state['{name}_paid'])", is_option=False)
-    yield Kept("switches", "state['switches'] + 1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
+        yield Kept(
+            f"{name}_paid",
+            f"xp.where({act} > 0, reward[..., 0], state['{name}_paid'])",
+            is_option=False,
+        )
+    yield Kept(
+        "switches",
+        "state['switches'] + 1.0 - (response * state['last']).sum(axis=-1)",
+        is_option=False,
+    )
 
 
 KEPT = {item.name: item for item in _kept()}
@@ -162,16 +174,32 @@ def _scores() -> Iterator[Score]:
     )
     yield Score(f"(2.0 * {s['wins']} - {s['tried']})", "wins less losses", 1.5)
     yield Score(s["newest"], "last outcome", 1)
-    yield Score(f"xp.where({s['tried']} > 0, {s['newest']}, 0.5)", "last outcome, half if untried", 1.5)
-    yield Score(f"xp.where({s['tried']} > 0, {s['newest']}, 1.0)", "last outcome, one if untried", 2)
+    yield Score(
+        f"xp.where({s['tried']} > 0, {s['newest']}, 0.5)", "last outcome, half if untried", 1.5
+    )
+    yield Score(
+        f"xp.where({s['tried']} > 0, {s['newest']}, 1.0)", "last outcome, one if untried", 2
+    )
     yield Score(f"({s['newest']} + {s['second_newest']})", "total of the last two outcomes", 1.5)
-    yield Score(f"({s['newest']} + {s['second_newest']} + {s['third_newest']})", "total of the last three outcomes", 2)
+    yield Score(
+        f"({s['newest']} + {s['second_newest']} + {s['third_newest']})",
+        "total of the last three outcomes",
+        2,
+    )
     yield Score(s["losing"], "number of losses in a row", 1)
     yield Score(s["winning"], "number of wins in a row", 1.5)
     yield Score(s["visit_wins"], "number of wins since it was turned to", 2)
-    yield Score(f"({s['streak']} - {s['visit_wins']})", "number of losses since it was turned to", 2)
-    yield Score(f"{s['visit_wins']} / xp.maximum({s['streak']}, 1.0)", "share of wins since it was turned to", 2.5)
-    yield Score(f"(2.0 * {s['visit_wins']} - {s['streak']})", "wins less losses since it was turned to", 2.5)
+    yield Score(
+        f"({s['streak']} - {s['visit_wins']})", "number of losses since it was turned to", 2
+    )
+    yield Score(
+        f"{s['visit_wins']} / xp.maximum({s['streak']}, 1.0)",
+        "share of wins since it was turned to",
+        2.5,
+    )
+    yield Score(
+        f"(2.0 * {s['visit_wins']} - {s['streak']})", "wins less losses since it was turned to", 2.5
+    )
     yield Score(s["past_visit_wins"], "number of wins of the visit before", 2)
     yield Score(s["past_visit_tries"], "length of the visit before", 2)
     yield Score(s["best"], "best outcome so far", 2)
@@ -184,7 +212,11 @@ def _scores() -> Iterator[Score]:
                 "habit": f"trace of choices that fades by {rate}% a step",
             }[kind]
             yield Score(s[name], words, 2)
-    yield Score("(2.0 * state['won_last'][..., None] - 1.0) * state['last']", "having won last, or not lost", 0.7)
+    yield Score(
+        "(2.0 * state['won_last'][..., None] - 1.0) * state['last']",
+        "having won last, or not lost",
+        0.7,
+    )
     yield Score("state['won_last'][..., None] * state['last']", "having won last", 1.2)
     yield Score("(state['won_last'][..., None] - 1.0) * state['last']", "not having lost last", 1.2)
     for name, words in (
@@ -195,9 +227,14 @@ def _scores() -> Iterator[Score]:
         ("streak", "choices in a row"),
     ):
         yield Score(f"{s[name]} % 2", f"oddness of the number of {words}", 3.5)
-    for name, words in (("paid", "outcome the last time"), ("value", "value that moves by 30% of each surprise")):
+    for name, words in (
+        ("paid", "outcome the last time"),
+        ("value", "value that moves by 30% of each surprise"),
+    ):
         better = f"(state['staying_{name}'] - state['leaving_{name}'])[..., None] * state['last']"
-        yield Score(better, f"merit of doing with it what has the better {words}, staying or leaving", 3.5)
+        yield Score(
+            better, f"merit of doing with it what has the better {words}, staying or leaving", 3.5
+        )
     for name, words in (
         ("tried", "tries"),
         ("streak", "choices in a row"),
@@ -230,9 +267,17 @@ def _games() -> Iterator[tuple[str, str, float, Sequence[float]]]:
         ("changed", "the last choice was a change from another"),
     )
     for (one, first), (other, second) in combinations(events, 2):
-        yield f"xp.abs(state['{one}'] - state['{other}'])", f"just one is so: {first}; {second}", 2, (0.5,)
+        yield (
+            f"xp.abs(state['{one}'] - state['{other}'])",
+            f"just one is so: {first}; {second}",
+            2,
+            (0.5,),
+        )
     again = "state['tried'] > state['streak']"
-    for name, words in (("past_visit_wins", "the visit before had wins"), ("past_visit_tries", "the visit before")):
+    for name, words in (
+        ("past_visit_wins", "the visit before had wins"),
+        ("past_visit_tries", "the visit before"),
+    ):
         for none in (0, 1):
             before = f"xp.where({again}, state['{name}'], {none:.1f})"
             words_none = f", counting {none} where there was none"
@@ -273,7 +318,9 @@ class Told:
     def at(self, rows: NDArray[np.intp]) -> Told:
         """Some of the rows."""
         gates = Terms(self.gates.items, self.gates.values[:, rows])
-        return Told(self.person[rows], self.response[rows], self.allowed[rows], self.scores[:, rows], gates)
+        return Told(
+            self.person[rows], self.response[rows], self.allowed[rows], self.scores[:, rows], gates
+        )
 
 
 @dataclass(frozen=True)
@@ -321,8 +368,12 @@ def read_told(domain: Domain, trials: Sequence[Trials]) -> Told:
             state = space["current"](state, {}, shown, np)
             by_option, by_game = space["numbers"](shown, np, state)
             free = shown["available"]
-            scores.append(np.stack([np.broadcast_to(part[0], free.shape) for part in by_option])[:, there])
-            games.append(np.stack([np.broadcast_to(part[0], len(free)) for part in by_game])[:, there])
+            scores.append(
+                np.stack([np.broadcast_to(part[0], free.shape) for part in by_option])[:, there]
+            )
+            games.append(
+                np.stack([np.broadcast_to(part[0], len(free)) for part in by_game])[:, there]
+            )
             persons.append(n_people + np.flatnonzero(there))
             responses.append(own.response[there, step])
             allowed.append(free[there])
@@ -348,16 +399,26 @@ def _game_terms() -> Iterator[tuple[str, Term]]:
     """Code of a number and the gate that a threshold makes of it."""
     for code, words, price, cuts in _games():
         for cut in cuts:
-            yield code, Term(f"({code}) > {cut:g}", words.format(cut=f"{cut:g}"), price + np.log(len(cuts)))
+            yield (
+                code,
+                Term(
+                    f"({code}) > {cut:g}", words.format(cut=f"{cut:g}"), price + np.log(len(cuts))
+                ),
+            )
     counts = (0.5, 1.5, 2.5, 3.5, 4.5)
     shares = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
     for score in SCORES:
         if score.price > 3:
             continue
-        cuts = shares if any(word in score.words for word in ("value", "trace", "mean", "share")) else counts
+        cuts = (
+            shares
+            if any(word in score.words for word in ("value", "trace", "mean", "share"))
+            else counts
+        )
         allowed = 'xp.where(trials["available"] > 0, {}, {})'
         high, low = (
-            f"{allowed.format(score.code, edge)}.{how}(axis=-1)" for how, edge in (("max", -1e9), ("min", 1e9))
+            f"{allowed.format(score.code, edge)}.{how}(axis=-1)"
+            for how, edge in (("max", -1e9), ("min", 1e9))
         )
         for code, words, price in (
             (f"({high} - {low})", f"options differ in the {score.words} by more than {{cut}}", 2.0),
@@ -372,7 +433,11 @@ def _game_terms() -> Iterator[tuple[str, Term]]:
             for cut in cuts:
                 yield (
                     code,
-                    Term(f"{code} > {cut:g}", words.format(cut=f"{cut:g}"), score.price + price + np.log(len(cuts))),
+                    Term(
+                        f"{code} > {cut:g}",
+                        words.format(cut=f"{cut:g}"),
+                        score.price + price + np.log(len(cuts)),
+                    ),
                 )
 
 
@@ -427,7 +492,9 @@ class Lesson:
 Model = Node | Additive
 
 
-def induce_lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> list[Lesson]:
+def induce_lessons(
+    domain: Domain, trials: Sequence[Trials], rng: np.random.Generator
+) -> list[Lesson]:
     """Rules of learning, one of each form.
 
     Args:
@@ -438,28 +505,38 @@ def induce_lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Gene
     everything = read_told(domain, trials)
     n_people = int(everything.person.max()) + 1
     fold = rng.permutation(np.arange(n_people) % N_FOLDS)
-    chosen = rng.permutation(n_people)[: max(int(MOST_ROWS * n_people / len(everything.person)), 2 * N_FOLDS)]
+    chosen = rng.permutation(n_people)[
+        : max(int(MOST_ROWS * n_people / len(everything.person)), 2 * N_FOLDS)
+    ]
     told = everything.at(np.flatnonzero(np.isin(everything.person, chosen)))
     pairs = pairs_of(told)
     plain = leads_of(told, pairs)
     signed = _sides(plain)
     gates = _useful_gates(told, pairs, signed)
     own_fold = fold[told.person]
-    kinds = [("rule list of learning", _fit_tree), *(("weighed lessons", _fit_sum(lapse)) for lapse in LAPSES)]
+    kinds = [
+        ("rule list of learning", _fit_tree),
+        *(("weighed lessons", _fit_sum(lapse)) for lapse in LAPSES),
+    ]
     best: dict[str, Lesson] = {}
     for kind, fit in kinds:
         parts = []
         for left_out in range(N_FOLDS):
             kept = (own_fold != left_out)[pairs.row]
             parts.append(
-                (fit(plain, signed, gates, pairs.counts * kept[:, None]), np.flatnonzero(own_fold == left_out))
+                (
+                    fit(plain, signed, gates, pairs.counts * kept[:, None]),
+                    np.flatnonzero(own_fold == left_out),
+                )
             )
         scores: dict[int, float] = {}
         for size in sorted({size for models, _ in parts for size in models}):
             total = 0.0
             for models, rows in parts:
                 p = probabilities(_of_size(models, size), plain, signed, gates, told, rows)
-                total += float(np.log(np.maximum(p[np.arange(len(p)), told.response[rows]], SMALLEST)).sum())
+                total += float(
+                    np.log(np.maximum(p[np.arange(len(p)), told.response[rows]], SMALLEST)).sum()
+                )
             scores[size] = total / len(told.person)
         if not scores:
             continue
@@ -495,7 +572,9 @@ def _useful_gates(told: Told, pairs: Pairs, signed: Terms) -> Terms:
 
 def _priced(items: Sequence[Term]) -> tuple[Term, ...]:
     prices = normalized(np.array([item.price for item in items]))
-    return tuple(replace(item, price=float(price)) for item, price in zip(items, prices, strict=True))
+    return tuple(
+        replace(item, price=float(price)) for item, price in zip(items, prices, strict=True)
+    )
 
 
 def _fit_tree(plain: Terms, signed: Terms, gates: Terms, counts: Array) -> dict[int, Model]:
@@ -506,7 +585,10 @@ def _fit_tree(plain: Terms, signed: Terms, gates: Terms, counts: Array) -> dict[
 def _fit_sum(lapse: float) -> Callable[[Terms, Terms, Terms, Array], dict[int, Model]]:
     def fit(plain: Terms, signed: Terms, gates: Terms, counts: Array) -> dict[int, Model]:
         few = gates.take(np.arange(min(N_DEEPER, len(gates.items))))
-        return {len(item.terms): item for item in AdditiveSearch(plain, few, counts, lapse).path(MOST_TERMS)}
+        return {
+            len(item.terms): item
+            for item in AdditiveSearch(plain, few, counts, lapse).path(MOST_TERMS)
+        }
 
     return fit
 
@@ -519,7 +601,9 @@ exec(BEST + EVENLY + FOLLOW, _SAYS)
 PLACE = {score.code: place for place, score in enumerate(SCORES)}
 
 
-def probabilities(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]) -> Array:
+def probabilities(
+    model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]
+) -> Array:
     """``(n_rows, n_options)`` of a rule found in comparisons."""
     if not isinstance(model, Additive):
         return _distribution(model, signed, gates, told, rows, told.allowed[rows])
@@ -534,7 +618,9 @@ def _gate_values(told: Told, term: Term) -> Array:
     return np.asarray(told.gates.values[told.places[term.code]])
 
 
-def _evidence(model: Additive, plain: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]) -> Array:
+def _evidence(
+    model: Additive, plain: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]
+) -> Array:
     total = np.zeros((len(rows), told.allowed.shape[1]))
     for term, weight in zip(model.terms, model.weights, strict=True):
         column = told.scores[PLACE[plain.items[term.lead].code]][rows]
@@ -544,12 +630,16 @@ def _evidence(model: Additive, plain: Terms, gates: Terms, told: Told, rows: NDA
     return total
 
 
-def _distribution(node: Node, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp], free: Array) -> Array:
+def _distribution(
+    node: Node, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp], free: Array
+) -> Array:
     if isinstance(node, Const):
         return _constant(node.p, free)
     if isinstance(node, Split):
         inside = _gate_values(told, gates.items[node.gate])[rows, None] > 0
-        yes, no = (_distribution(part, signed, gates, told, rows, free) for part in (node.yes, node.no))
+        yes, no = (
+            _distribution(part, signed, gates, told, rows, free) for part in (node.yes, node.no)
+        )
         return np.where(inside, yes, no)
     score = told.scores[PLACE[signed.items[node.lead].code]][rows]
     turned, sure = _direction(node)
@@ -584,13 +674,21 @@ def _state_code(entries: Sequence[str]) -> str:
     while more := {name for entry in needed for name in remembered(KEPT[entry].renewed)} - needed:
         needed |= more
     kept = [item for item in KEPT.values() if item.name in needed]
-    lines = ["def start(parameters, trials, xp):", '    nothing = 0.0 * trials["available"][None]', "    return {"]
+    lines = [
+        "def start(parameters, trials, xp):",
+        '    nothing = 0.0 * trials["available"][None]',
+        "    return {",
+    ]
     for item in kept:
         table = "nothing" if item.is_option else "nothing[..., 0]"
         lines.append(f'        "{item.name}": {table}{f" + {item.start:g}" if item.start else ""},')
     lines += ["    }", "", HEAD, ""]
     lines += ["def learn(parameters, trials, xp, state, response, feedback):"]
-    lines += ["    state = current(state, parameters, trials, xp)", *indent(LEARN, "    ").splitlines(), "    return {"]
+    lines += [
+        "    state = current(state, parameters, trials, xp)",
+        *indent(LEARN, "    ").splitlines(),
+        "    return {",
+    ]
     lines += [f'        "{item.name}": {item.renewed},' for item in kept]
     return "\n".join([*lines, "    }", ""])
 
@@ -600,7 +698,9 @@ def remembered(code: str) -> set[str]:
     return set(re.findall(r"""state\[['"](\w+)['"]\]""", code))
 
 
-def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, pairs: Pairs) -> tuple[str, str, Array]:
+def _write(
+    model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, pairs: Pairs
+) -> tuple[str, str, Array]:
     """Source, claim and the probabilities that it gives, lapses included."""
     rows = np.arange(len(told.person))
     chance = 1.0 / told.allowed.sum(axis=1)
@@ -611,7 +711,9 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
     n_choices = 0
     clauses: list[ClauseWording] = []
 
-    def declare(name: str, value: float, error: float, low: float, high: float, unit: str, meaning: str) -> str:
+    def declare(
+        name: str, value: float, error: float, low: float, high: float, unit: str, meaning: str
+    ) -> str:
         parameters[name] = {
             "prior": "normal",
             "mean": rounded(value),
@@ -643,12 +745,17 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
             "meaning": "how strictly a person follows the weighted sum",
         }
         words, parts, weighed = [], [], []
-        for number, (term, weight, error) in enumerate(zip(model.terms, model.weights, model.errors, strict=True), 1):
+        for number, (term, weight, error) in enumerate(
+            zip(model.terms, model.weights, model.errors, strict=True), 1
+        ):
             lead = plain.items[term.lead]
             says, text = lead.words if weight > 0 else lead.opposite, f"({code(lead)})"
             if term.gate >= 0:
                 gate = gates.items[term.gate]
-                text, says = f"{text} * ({code(gate)})[..., None]", f"{says} to the extent that {gate.words}"
+                text, says = (
+                    f"{text} * ({code(gate)})[..., None]",
+                    f"{says} to the extent that {gate.words}",
+                )
             limit = rounded(4 * abs(weight) + 6 * error)
             meaning = f"log odds for each unit in: {lead.words}"
             error = min(error, 0.1 * abs(weight))
@@ -657,15 +764,16 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
             words.append(says)
             gated = gates.items[term.gate] if term.gate >= 0 else None
             weighed.append(weighed_clause(f"weight_{number}", weight, lead, gated))
-        statements += [f"{'evidence = evidence + ' if k else 'evidence = '}{part}" for k, part in enumerate(parts)]
+        statements += [
+            f"{'evidence = evidence + ' if k else 'evidence = '}{part}"
+            for k, part in enumerate(parts)
+        ]
         statements += [
             'strength = xp.where(allowed > 0, parameters["sensitivity"][..., None] * evidence, -1e9)',
             "strength = xp.exp(strength - strength.max(axis=-1)[..., None])",
             "p = strength / strength.sum(axis=-1)[..., None]",
         ]
-        claim = (
-            f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
-        )
+        claim = f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
         clauses = sum_clauses(weighed)
         title, p = "Weighed lessons", probabilities(model, plain, signed, gates, told, rows)
     else:
@@ -681,7 +789,9 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
                 if node.p != 0.5 and told.allowed.shape[1] == 2:
                     p = _inside(node.p)
                     second = f"(xp.arange({among}.shape[-1]) == 1)"
-                    statements.append(f"{choice} = {among} * ({1 - p:.4g} + {2 * p - 1:.4g} * {second})")
+                    statements.append(
+                        f"{choice} = {among} * ({1 - p:.4g} + {2 * p - 1:.4g} * {second})"
+                    )
                     expression = f"evenly({choice})"
             elif isinstance(node, Split):
                 gate = code(gates.items[node.gate])
@@ -695,7 +805,9 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
                 if surely < 1:
                     says = lead.opposite if turned else lead.words
                     name = f"consistency_{len(parameters)}"
-                    sure = declare(name, surely, 0.02, 0.0, 1.0, "probability", f"how often people {says}")
+                    sure = declare(
+                        name, surely, 0.02, 0.0, 1.0, "probability", f"how often people {says}"
+                    )
                     sure += "[..., None]"
                 best = choice.replace("choice", "best")
                 statements.append(f"{best} = best_of({score}, {among}, xp)")
@@ -718,10 +830,24 @@ def _write(model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, 
         "state = current(state, parameters, trials, xp)",
         'allowed = trials["available"]',
     ]
-    tail = ['lapse = parameters["lapse"][..., None]', "return (1 - lapse) * p + lapse * evenly(allowed)"]
-    choose = "def choose(parameters, trials, xp, state):\n" + indent("\n".join([*head, *statements, *tail]), "    ")
+    tail = [
+        'lapse = parameters["lapse"][..., None]',
+        "return (1 - lapse) * p + lapse * evenly(allowed)",
+    ]
+    choose = "def choose(parameters, trials, xp, state):\n" + indent(
+        "\n".join([*head, *statements, *tail]), "    "
+    )
     entries = sorted({name for text in used for name in remembered(text)} or {"last"})
     docstring = fill(f"{title}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
     declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n{clauses_literal(clauses)}"
-    helpers = [EVENLY.strip() + "\n", *(text.strip() + "\n" for text in (BEST, FOLLOW) if "follow(" in choose)]
-    return "\n\n".join([f'"""{docstring}\n"""\n\n{declared}', *helpers, _state_code(entries), choose + "\n"]), claim, p
+    helpers = [
+        EVENLY.strip() + "\n",
+        *(text.strip() + "\n" for text in (BEST, FOLLOW) if "follow(" in choose),
+    ]
+    return (
+        "\n\n".join(
+            [f'"""{docstring}\n"""\n\n{declared}', *helpers, _state_code(entries), choose + "\n"]
+        ),
+        claim,
+        p,
+    )

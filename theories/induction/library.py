@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Stimuli
+from lakatos.experiments.task import Stimuli
 
 Array = NDArray[Any]
 TINY = 1e-9
@@ -47,7 +47,9 @@ class Score:
         for character in self.code:
             depth += (character in "([") - (character in ")]")
             outside += character if depth == 0 else ""
-        return any(sign in outside for sign in (" >= ", " == ", " != ", " > ", ".all", ".any", ".prod"))
+        return any(
+            sign in outside for sign in (" >= ", " == ", " != ", " > ", ".all", ".any", ".prod")
+        )
 
 
 @dataclass(frozen=True)
@@ -199,21 +201,34 @@ def values(vocabulary: Vocabulary, codes: Sequence[str], stimuli: Stimuli) -> li
     """``(n_trials, 2)`` numbers of every score in ``codes``."""
     space = namespace(vocabulary, stimuli)
     with np.errstate(all="ignore"):
-        found = (np.broadcast_to(np.asarray(eval(code, space), dtype=np.float64), (len(stimuli), 2)) for code in codes)
+        found = (
+            np.broadcast_to(np.asarray(eval(code, space), dtype=np.float64), (len(stimuli), 2))
+            for code in codes
+        )
         return [np.nan_to_num(item) for item in found]
 
 
-def values_of_all(vocabulary: Vocabulary, codes: Sequence[str], stimuli: Sequence[Stimuli]) -> Array:
+def values_of_all(
+    vocabulary: Vocabulary, codes: Sequence[str], stimuli: Sequence[Stimuli]
+) -> Array:
     """``(n_codes, n_trials, 2)`` on the trials of all experiments, those of one shape reckoned together."""
     groups: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     for number, item in enumerate(stimuli):
-        groups.setdefault(tuple(array.shape[1:] for array in item.arrays.values()), []).append(number)
+        groups.setdefault(tuple(array.shape[1:] for array in item.arrays.values()), []).append(
+            number
+        )
     found: list[Array] = [np.empty(0)] * len(stimuli)
     for numbers in groups.values():
         names = stimuli[numbers[0]].arrays
-        together = Stimuli({name: np.concatenate([stimuli[k][name] for k in numbers]) for name in names})
+        together = Stimuli(
+            {name: np.concatenate([stimuli[k][name] for k in numbers]) for name in names}
+        )
         cuts = np.cumsum([len(stimuli[k]) for k in numbers])[:-1]
-        for k, part in zip(numbers, np.split(np.stack(values(vocabulary, codes, together)), cuts, axis=1), strict=True):
+        for k, part in zip(
+            numbers,
+            np.split(np.stack(values(vocabulary, codes, together)), cuts, axis=1),
+            strict=True,
+        ):
             found[k] = part
     return np.concatenate(found, axis=1)
 
@@ -223,7 +238,10 @@ def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
     ratings = [np.asarray(item["ratings"], dtype=np.float64) for item in stimuli]
     shares = len(tops) > 1
     if shares:
-        ratings = [part / item["rating_max"][:, None, None] for part, item in zip(ratings, stimuli, strict=True)]
+        ratings = [
+            part / item["rating_max"][:, None, None]
+            for part, item in zip(ratings, stimuli, strict=True)
+        ]
     levels = np.unique(np.concatenate([np.round(part, 6).ravel() for part in ratings]))
     if len(levels) > MOST_LEVELS:
         levels = levels[np.unique(np.linspace(0, len(levels) - 1, MOST_LEVELS).round().astype(int))]
@@ -271,18 +289,36 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
     # The published ways of adding up, then powers, counts and shapes of one product's ratings.
     for weight, words, price in weights:
         yield Score(
-            f"({weight}x).sum(axis=-1)" if weight else "x.sum(axis=-1)", f"total of the ratings{words}", 1 + price, True
+            f"({weight}x).sum(axis=-1)" if weight else "x.sum(axis=-1)",
+            f"total of the ratings{words}",
+            1 + price,
+            True,
         )
-        yield Score(f"({weight}(x > {other})).sum(axis=-1)", f"number of cues ahead{words}", 1 + price, not weight)
         yield Score(
-            f"({weight}(x == x.max(axis=-1)[..., None])).sum(axis=-1)", f"number of cues at its own best{words}", 4
+            f"({weight}(x > {other})).sum(axis=-1)",
+            f"number of cues ahead{words}",
+            1 + price,
+            not weight,
+        )
+        yield Score(
+            f"({weight}(x == x.max(axis=-1)[..., None])).sum(axis=-1)",
+            f"number of cues at its own best{words}",
+            4,
         )
         if middle:
             yield Score(
-                f"({weight}xp.sqrt(x)).sum(axis=-1)", f"total of the square roots of the ratings{words}", 2 + price
+                f"({weight}xp.sqrt(x)).sum(axis=-1)",
+                f"total of the square roots of the ratings{words}",
+                2 + price,
             )
-            yield Score(f"({weight}x**2).sum(axis=-1)", f"total of the squared ratings{words}", 2 + price)
-            yield Score(f"({weight}xp.log(1 + x)).sum(axis=-1)", f"product of the ratings plus one{words}", 2 + price)
+            yield Score(
+                f"({weight}x**2).sum(axis=-1)", f"total of the squared ratings{words}", 2 + price
+            )
+            yield Score(
+                f"({weight}xp.log(1 + x)).sum(axis=-1)",
+                f"product of the ratings plus one{words}",
+                2 + price,
+            )
             yield Score(
                 f"({weight}xp.maximum(x - {other}, 0.0) ** 2).sum(axis=-1)",
                 f"total of the squared advantages{words}",
@@ -321,17 +357,41 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
                     f"squared closeness of the ratings to {level:g}{words}",
                     4,
                 )
-    yield Score(f"((x > {other}) * {decay}).sum(axis=-1)", "rating on the most valid cue that differs", 1.2, True)
-    yield Score(f"((x > {other}) / ({decay})).sum(axis=-1)", "rating on the least valid cue that differs", 2, True)
-    yield Score(f"(x * {decay}).sum(axis=-1)", "total of the ratings, each cue counting half of the one before", 2)
-    yield Score(f"(x / ({decay})).sum(axis=-1)", "total of the ratings, each cue counting twice the one before", 3)
+    yield Score(
+        f"((x > {other}) * {decay}).sum(axis=-1)",
+        "rating on the most valid cue that differs",
+        1.2,
+        True,
+    )
+    yield Score(
+        f"((x > {other}) / ({decay})).sum(axis=-1)",
+        "rating on the least valid cue that differs",
+        2,
+        True,
+    )
+    yield Score(
+        f"(x * {decay}).sum(axis=-1)",
+        "total of the ratings, each cue counting half of the one before",
+        2,
+    )
+    yield Score(
+        f"(x / ({decay})).sum(axis=-1)",
+        "total of the ratings, each cue counting twice the one before",
+        3,
+    )
     yield Score("x.max(axis=-1)", "highest rating", 1.5, True, True)
     yield Score("x.min(axis=-1)", "lowest rating", 1.5, True, True)
     yield Score("x.mean(axis=-1)", "mean rating", 1.5, False, True)
     if middle:
         alike = "(x[..., None] == x[..., None, :]).sum(axis=-1)"
         commonest = f"({alike} + 1e-3 * x).argmax(axis=-1)[..., None]"
-        yield Score(f"xp.take_along_axis(x, {commonest}, axis=-1)[..., 0]", "commonest rating", 3, False, True)
+        yield Score(
+            f"xp.take_along_axis(x, {commonest}, axis=-1)[..., 0]",
+            "commonest rating",
+            3,
+            False,
+            True,
+        )
         yield Score(f"{alike}.max(axis=-1)", "number of cues that agree", 3, True)
     yield Score("x.max(axis=-1) - x.min(axis=-1)", "range of ratings", 2, True)
     yield Score("xp.round(x.var(axis=-1), 9)", "variance of the ratings", 2, True)
@@ -355,27 +415,45 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
     for place in range(1, n_cues - 1):
         yield Score(f"cue(xp.sort(x, axis=-1), {place})", f"{ORDINALS[place]} lowest rating", 3)
     for share in np.unique(np.round(2 * n_cues * top * np.linspace(0, 1, 21)[1:-1]) / 2):
-        yield Score(f"-xp.abs(x.sum(axis=-1) - {share:g})", f"closeness of the total to {share:g}", 4)
+        yield Score(
+            f"-xp.abs(x.sum(axis=-1) - {share:g})", f"closeness of the total to {share:g}", 4
+        )
     if middle:
         yield Score("(x % 2).sum(axis=-1)", "number of odd ratings", 3.5)
         yield Score("(x > 0).prod(axis=-1)", "freedom from zeros", 2.5)
         for level in levels:
-            yield Score(f"(x == {level:g}).sum(axis=-1)", f"number of ratings of {level:g}", 3, True)
-        for level in inner:
-            yield Score(f"(x >= {level:g}).all(axis=-1) * 1.0", f"all ratings being at least {level:g}", 3)
-            yield Score(f"(x >= {level:g}).any(axis=-1) * 1.0", f"any rating being at least {level:g}", 3)
             yield Score(
-                f"(x >= {level:g}).sum(axis=-1) % 2", f"oddness of the number of ratings of at least {level:g}", 5
+                f"(x == {level:g}).sum(axis=-1)", f"number of ratings of {level:g}", 3, True
+            )
+        for level in inner:
+            yield Score(
+                f"(x >= {level:g}).all(axis=-1) * 1.0", f"all ratings being at least {level:g}", 3
+            )
+            yield Score(
+                f"(x >= {level:g}).any(axis=-1) * 1.0", f"any rating being at least {level:g}", 3
+            )
+            yield Score(
+                f"(x >= {level:g}).sum(axis=-1) % 2",
+                f"oddness of the number of ratings of at least {level:g}",
+                5,
             )
     for k in range(n_cues):
         name = f"{ORDINALS[k]} most valid cue" if k else "most valid cue"
         yield Score(f"cue(x, {k})", f"rating on the {name}", 1 + 0.1 * k, True, True)
         if n_cues > 1:
             others = f"others(x, {k}, xp)"
-            yield Score(f"{others}.max(axis=-1)", f"highest rating on other cues than the {name}", 3)
-            yield Score(f"{others}.max(axis=-1) >= cue(x, {k})", f"being seconded in the rating on the {name}", 4)
+            yield Score(
+                f"{others}.max(axis=-1)", f"highest rating on other cues than the {name}", 3
+            )
+            yield Score(
+                f"{others}.max(axis=-1) >= cue(x, {k})",
+                f"being seconded in the rating on the {name}",
+                4,
+            )
             yield Score(f"{others}.min(axis=-1)", f"lowest rating on other cues than the {name}", 3)
-            yield Score(f"cue(x, {k}) >= {others}.mean(axis=-1)", f"being above the others on the {name}", 4)
+            yield Score(
+                f"cue(x, {k}) >= {others}.mean(axis=-1)", f"being above the others on the {name}", 4
+            )
         yield Score(f"x.sum(axis=-1) - cue(x, {k})", f"total without the {name}", 3)
         yield Score(f"x.sum(axis=-1) - 2 * cue(x, {k})", f"total with the {name} turned round", 3.5)
         yield Score(
@@ -389,8 +467,12 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
             yield Score(f"cue(x, {k}) % 2", f"oddness of the rating on the {name}", 4)
         for level in middle:
             yield Score(f"cue(x, {k}) == {level:g}", f"rating of {level:g} on the {name}", 4.5)
-            yield Score(f"cue(x, {k}) >= {level:g}", f"rating of at least {level:g} on the {name}", 3.5)
-            yield Score(f"-xp.abs(cue(x, {k}) - {level:g})", f"closeness to {level:g} on the {name}", 4)
+            yield Score(
+                f"cue(x, {k}) >= {level:g}", f"rating of at least {level:g} on the {name}", 3.5
+            )
+            yield Score(
+                f"-xp.abs(cue(x, {k}) - {level:g})", f"closeness to {level:g} on the {name}", 4
+            )
         if middle:
             yield Score(f"cue(x, {k}) >= {top:g}", f"top rating on the {name}", 3.5)
             yield Score(f"cue(x, {k}) > 0", f"rating above 0 on the {name}", 3.5)
@@ -410,10 +492,18 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
             yield Score(f"{a} == {b}", f"equality on {name}", 4.5)
             yield Score(f"{a} > {b}", f"being better on the former of {name}", 4.5)
             for level in inner:
-                yield Score(f"xp.minimum({a}, {b}) >= {level:g}", f"at least {level:g} on both {name}", 5)
-                yield Score(f"xp.maximum({a}, {b}) >= {level:g}", f"at least {level:g} on either of {name}", 5)
                 yield Score(
-                    f"({a} >= {level:g}) != ({b} >= {level:g})", f"at least {level:g} on just one of {name}", 5.5
+                    f"xp.minimum({a}, {b}) >= {level:g}", f"at least {level:g} on both {name}", 5
+                )
+                yield Score(
+                    f"xp.maximum({a}, {b}) >= {level:g}",
+                    f"at least {level:g} on either of {name}",
+                    5,
+                )
+                yield Score(
+                    f"({a} >= {level:g}) != ({b} >= {level:g})",
+                    f"at least {level:g} on just one of {name}",
+                    5.5,
                 )
     for chosen in combinations(range(n_cues), 3):
         name = "the " + ", ".join(ORDINALS[k] for k in chosen) + " most valid cue"
@@ -421,8 +511,16 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
         if n_cues > 3:
             yield Score(" + ".join(parts), f"total on {name}", 4.5)
             yield Score(f"({' + '.join(parts)}) % 2", f"oddness of the total on {name}", 5.5)
-            yield Score(f"xp.minimum(xp.minimum({parts[0]}, {parts[1]}), {parts[2]})", f"lowest rating on {name}", 5.5)
-            yield Score(f"xp.maximum(xp.maximum({parts[0]}, {parts[1]}), {parts[2]})", f"highest rating on {name}", 5.5)
+            yield Score(
+                f"xp.minimum(xp.minimum({parts[0]}, {parts[1]}), {parts[2]})",
+                f"lowest rating on {name}",
+                5.5,
+            )
+            yield Score(
+                f"xp.maximum(xp.maximum({parts[0]}, {parts[1]}), {parts[2]})",
+                f"highest rating on {name}",
+                5.5,
+            )
 
 
 def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
@@ -447,20 +545,45 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
         ("used.sum(axis=-1)", "number of outcomes", 2, True),
         ("(q * (x > 0)).sum(axis=-1)", "probability of a gain", 2, True),
         ("(q * (x < 0)).sum(axis=-1)", "probability of a loss", 2, True),
-        ("(q * (x >= best[..., None])).sum(axis=-1)", "probability of the greatest amount", 2, True),
+        (
+            "(q * (x >= best[..., None])).sum(axis=-1)",
+            "probability of the greatest amount",
+            2,
+            True,
+        ),
         ("(q * (x <= worst[..., None])).sum(axis=-1)", "probability of the least amount", 2, True),
         ("q.max(axis=-1)", "probability of the likeliest outcome", 2.5, False),
         ("(x * (q == q.max(axis=-1)[..., None])).sum(axis=-1)", "likeliest amount", 2.5, True),
         ("(q * xp.minimum(x, 0.0)).sum(axis=-1)", "expected loss", 2.5, True),
         ("(q * xp.maximum(x, 0.0)).sum(axis=-1)", "expected gain", 2.5, True),
         ("best + worst", "sum of the greatest and the least amount", 3, False),
-        ("best * (q * (x >= best[..., None])).sum(axis=-1)", "greatest amount times its probability", 3, False),
-        ("worst * (q * (x <= worst[..., None])).sum(axis=-1)", "least amount times its probability", 3, False),
-        (f"{deviation} / xp.maximum(xp.abs(mean), 1e-9)", "standard deviation in proportion to the mean", 3, False),
+        (
+            "best * (q * (x >= best[..., None])).sum(axis=-1)",
+            "greatest amount times its probability",
+            3,
+            False,
+        ),
+        (
+            "worst * (q * (x <= worst[..., None])).sum(axis=-1)",
+            "least amount times its probability",
+            3,
+            False,
+        ),
+        (
+            f"{deviation} / xp.maximum(xp.abs(mean), 1e-9)",
+            "standard deviation in proportion to the mean",
+            3,
+            False,
+        ),
         ("mean / size", "expected value in proportion to the largest amount of both", 2.5, True),
         ("worst / size", "least amount in proportion to the largest amount of both", 2.5, True),
         ("best / size", "greatest amount in proportion to the largest amount of both", 2.5, True),
-        ("mean / xp.maximum(xp.abs(mean).min(axis=-1), 1e-9)[:, None]", "expected value in multiples", 3, True),
+        (
+            "mean / xp.maximum(xp.abs(mean).min(axis=-1), 1e-9)[:, None]",
+            "expected value in multiples",
+            3,
+            True,
+        ),
         (
             f"(q[..., None] * q{other}[:, :, None] * (x[..., None] > x{other}[:, :, None])).sum(axis=-1).sum(axis=-1)",
             "probability of paying more than the other",
@@ -471,7 +594,9 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
     ]
     for power in (0.3, 0.5, 0.7, 0.88, 1.5):
         value = f"xp.sign(x) * xp.abs(x) ** {power}"
-        items.append((f"(q * {value}).sum(axis=-1)", f"expected power {power} of the amounts", 2.5, False))
+        items.append(
+            (f"(q * {value}).sum(axis=-1)", f"expected power {power} of the amounts", 2.5, False)
+        )
         items.append(
             (
                 f"(q * {value} * xp.where(x < 0, 2.0, 1.0)).sum(axis=-1)",
@@ -481,18 +606,31 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
             )
         )
     items.append(
-        ("(q * xp.sign(x) * xp.log(1 + xp.abs(x))).sum(axis=-1)", "expected logarithm of the amounts", 3, False)
+        (
+            "(q * xp.sign(x) * xp.log(1 + xp.abs(x))).sum(axis=-1)",
+            "expected logarithm of the amounts",
+            3,
+            False,
+        )
     )
     items += [
-        (f"(q ** {power} * x).sum(axis=-1)", f"expected value with the probabilities to the power {power}", 3, False)
+        (
+            f"(q ** {power} * x).sum(axis=-1)",
+            f"expected value with the probabilities to the power {power}",
+            3,
+            False,
+        )
         for power in (0.5, 0.7, 2.0)
     ]
     for power in (0.4, 0.6, 0.8):  # of Tversky & Kahneman (1992), by rank
         names = [f"xp.clip({p}, 0.0, 1.0)" for p in ("above", "above - q")]
         ranked = " - ".join(
-            f"{p} ** {power} / ({p} ** {power} + (1 - {p}) ** {power}) ** {1 / power:.4g}" for p in names
+            f"{p} ** {power} / ({p} ** {power} + (1 - {p}) ** {power}) ** {1 / power:.4g}"
+            for p in names
         )
-        items.append((f"(({ranked}) * x).sum(axis=-1)", f"value by rank, curvature {power}", 3, False))
+        items.append(
+            (f"(({ranked}) * x).sum(axis=-1)", f"value by rank, curvature {power}", 3, False)
+        )
     for power in (0.5, 2.0):
         ranked = " - ".join(f"xp.clip({p}, 0.0, 1.0) ** {power}" for p in ("above", "above - q"))
         items.append((f"(({ranked}) * x).sum(axis=-1)", f"value by rank, power {power}", 3, False))
@@ -501,9 +639,13 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
             code = f"(xp.abs(xp.round({name} / {unit}) * {unit} - {name}) < 1e-6) * 1.0"
             items.append((code, f"{words} amount being a multiple of {unit}", 4, False))
     # Chances of reaching a level of aspiration: Diecidue & van de Ven (2008), International Economic Review 49(2).
-    amounts = np.unique(np.concatenate([item["outcomes"][item["probabilities"] > 0] for item in stimuli]))
+    amounts = np.unique(
+        np.concatenate([item["outcomes"][item["probabilities"] > 0] for item in stimuli])
+    )
     if len(amounts) > 2 * MOST_LEVELS:
-        amounts = np.unique(np.quantile(amounts, np.linspace(0, 1, 2 * MOST_LEVELS), method="nearest"))
+        amounts = np.unique(
+            np.quantile(amounts, np.linspace(0, 1, 2 * MOST_LEVELS), method="nearest")
+        )
     for amount in amounts[1:]:
         words = f"probability of at least {amount:g}"
         items.append((f"(q * (x >= {amount:g})).sum(axis=-1)", words, 3, False))
@@ -539,14 +681,19 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
         for share in (0.1, 0.2, 0.3)
     ]
     # What a gamble may have or not: signs, and chances that count as small, even or large.
-    conditions = [("worst >= 0", "paying nothing less than 0"), ("worst > 0", "paying something for sure")]
+    conditions = [
+        ("worst >= 0", "paying nothing less than 0"),
+        ("worst > 0", "paying something for sure"),
+    ]
     for share in (0.1, 0.2, 0.5, 0.8, 0.9):
         for code, words in (
             ("(q * (x >= best[..., None])).sum(axis=-1)", "greatest amount"),
             ("(q * (x <= worst[..., None])).sum(axis=-1)", "least amount"),
             ("(q * (x > 0)).sum(axis=-1)", "a gain"),
         ):
-            conditions.append((f"{code} >= {share:g}", f"a probability of {words} of at least {share:g}"))
+            conditions.append(
+                (f"{code} >= {share:g}", f"a probability of {words} of at least {share:g}")
+            )
     worths = ("mean", "worst", "best")
     scores = (
         *(Score(code, words, price, basic, code in worths) for code, words, price, basic in items),
@@ -574,30 +721,64 @@ def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         Score("x / small", "amount in multiples of the smaller one", 1.5, True),
         Score("x / size.max(axis=-1)[:, None]", "amount in proportion to the larger one", 2),
         Score("x / wait", "amount for each day between the two", 1.5, True),
-        Score("x / small / wait", "amount in multiples of the smaller one for each day between the two", 2, True),
-        Score("xp.log(size / small) / wait", "growth of the amount for each day between the two", 2.5, True),
-        Score("xp.log(size / small) / xp.log(1 + wait)", "growth of the amount for the logarithm of the wait", 3),
+        Score(
+            "x / small / wait",
+            "amount in multiples of the smaller one for each day between the two",
+            2,
+            True,
+        ),
+        Score(
+            "xp.log(size / small) / wait",
+            "growth of the amount for each day between the two",
+            2.5,
+            True,
+        ),
+        Score(
+            "xp.log(size / small) / xp.log(1 + wait)",
+            "growth of the amount for the logarithm of the wait",
+            3,
+        ),
         Score("x / (1 + t)", "amount for each day from today", 2.5),
-        Score("t / xp.maximum(t.max(axis=-1), 1e-9)[:, None]", "delay in proportion to the longer one", 2.5, True),
+        Score(
+            "t / xp.maximum(t.max(axis=-1), 1e-9)[:, None]",
+            "delay in proportion to the longer one",
+            2.5,
+            True,
+        ),
     ]
     for unit in (2, 5, 10, 50, 100):
         code = f"(xp.abs(xp.round(x / {unit}) * {unit} - x) < 1e-6) * 1.0"
         scores.append(Score(code, f"amount being a multiple of {unit}", 4))
-    scores += [Score(f"(t % {unit} == 0) * 1.0", f"delay being a multiple of {unit}", 4) for unit in (7, 30)]
+    scores += [
+        Score(f"(t % {unit} == 0) * 1.0", f"delay being a multiple of {unit}", 4)
+        for unit in (7, 30)
+    ]
     longest = max(float(item["delays_days"].max()) for item in stimuli)
     for rate in np.geomspace(0.0003, 1, 22):
         k = f"{rate:.2g}"
         if rate * longest < 0.01:
             continue
         scores.append(Score(f"x / (1 + {k} * t)", f"amount discounted hyperbolically at {k}", 2.5))
-        scores.append(Score(f"x * xp.exp(-{k} * t)", f"amount discounted exponentially at {k}", 2.5))
-        scores.append(Score(f"x / (1 + {k} * t) ** 0.5", f"amount discounted by the root of time at {k}", 3.5))
+        scores.append(
+            Score(f"x * xp.exp(-{k} * t)", f"amount discounted exponentially at {k}", 2.5)
+        )
+        scores.append(
+            Score(f"x / (1 + {k} * t) ** 0.5", f"amount discounted by the root of time at {k}", 3.5)
+        )
         scores.append(
             Score(
-                f"xp.sign(x) * size**0.5 / (1 + {k} * t)", f"root of the amount discounted hyperbolically at {k}", 3.5
+                f"xp.sign(x) * size**0.5 / (1 + {k} * t)",
+                f"root of the amount discounted hyperbolically at {k}",
+                3.5,
             )
         )
-        scores.append(Score(f"xp.log(size) - {k} * 10 * xp.log(1 + t)", f"logarithms traded off at ten times {k}", 3.5))
+        scores.append(
+            Score(
+                f"xp.log(size) - {k} * 10 * xp.log(1 + t)",
+                f"logarithms traded off at ten times {k}",
+                3.5,
+            )
+        )
     return Vocabulary((LEAD, SIDE, CLASSES), prelude, tuple(scores))
 
 
@@ -613,17 +794,24 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:
             plain.append((code, words))
         elif len(shape) == 2 and shape[0] == 2:
             plain += [(f"{code}[..., {k}]", f"{words} {k + 1}") for k in range(min(shape[1], 8))]
-            scores += [Score(f"{code}.{how}(axis=-1)", f"{how} of {words}", 2, True) for how in ("sum", "min", "max")]
+            scores += [
+                Score(f"{code}.{how}(axis=-1)", f"{how} of {words}", 2, True)
+                for how in ("sum", "min", "max")
+            ]
         elif shape == ():
             both = f"xp.stack([-{code}, {code}], axis=-1)"
             scores.append(Score(both, words, 3, True))
     sizes = {
-        code: np.abs(np.concatenate([eval(code, {"trials": item.arrays}).ravel() for item in stimuli]))
+        code: np.abs(
+            np.concatenate([eval(code, {"trials": item.arrays}).ravel() for item in stimuli])
+        )
         for code, _ in plain
     }
     for code, words in plain:
         shown = sizes[code][sizes[code] > 0]
-        least = 1.0 if (sizes[code] == 0).any() or not len(shown) else float(f"{shown.min() / 10:.2g}")
+        least = (
+            1.0 if (sizes[code] == 0).any() or not len(shown) else float(f"{shown.min() / 10:.2g}")
+        )
         scores.append(Score(code, words, 1.5, True))
         logarithm = f"xp.log(xp.maximum(xp.abs({code}), {least:g}))"
         scores.append(Score(logarithm, f"logarithm of {words}", 2.5, True))
@@ -637,7 +825,11 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:
                 discounted = f"{code} / (1 + {k:g} * xp.abs({other}))"
                 scores.append(Score(discounted, f"{words} discounted by {others} at {k:g}", 3))
                 scores.append(
-                    Score(f"{code} * xp.exp(-{k:g} * xp.abs({other}))", f"{words} decaying with {others} at {k:g}", 3.5)
+                    Score(
+                        f"{code} * xp.exp(-{k:g} * xp.abs({other}))",
+                        f"{words} decaying with {others} at {k:g}",
+                        3.5,
+                    )
                 )
             if code < other:
                 scores.append(Score(f"{code} * {other}", f"{words} times {others}", 3))
@@ -645,6 +837,10 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:
                 for k in rates:
                     traded = float(f"{k * scale:.2g}")
                     scores.append(
-                        Score(f"{code} - {traded:g} * {other}", f"{words} less {traded:g} times {others}", 3.5)
+                        Score(
+                            f"{code} - {traded:g} * {other}",
+                            f"{words} less {traded:g} times {others}",
+                            3.5,
+                        )
                     )
     return Vocabulary((LEAD, SIDE), "", tuple(scores))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.induction.terms import Terms
+from lakatos.theories.induction.terms import Terms
 
 Array = NDArray[np.float64]
 LAPSES = (0.02, 0.12, 0.27, 0.5)
@@ -48,20 +48,28 @@ def find_mixture(leads: Terms, counts: Array) -> Mixture:
     for lapse in LAPSES:
         log_right, log_wrong = np.log(1 - lapse / 2), np.log(lapse / 2)
         table = np.concatenate(
-            [right * log_right + wrong * log_wrong + even, wrong * log_right + right * log_wrong + even]
+            [
+                right * log_right + wrong * log_wrong + even,
+                wrong * log_right + right * log_wrong + even,
+            ]
         )
         chosen = _candidates(table - prices[:, None])
         rows = table[chosen]
         top = rows.max(axis=0)
         likelihood = np.exp(rows - top)
         for share in SHARES:
-            pair = np.log(np.maximum(share * likelihood[:, None] + (1 - share) * likelihood[None], 1e-300)).sum(axis=2)
+            pair = np.log(
+                np.maximum(share * likelihood[:, None] + (1 - share) * likelihood[None], 1e-300)
+            ).sum(axis=2)
             pair += top.sum() - prices[chosen][:, None] - prices[chosen][None] - 2 * parameter
             np.fill_diagonal(pair, -np.inf)
             i, j = np.unravel_index(int(pair.argmax()), pair.shape)
             if best is None or pair[i, j] > best.score:
                 first, second = (
-                    Kind(int(chosen[k]) % len(leads.items), 1 if chosen[k] < len(leads.items) else -1) for k in (i, j)
+                    Kind(
+                        int(chosen[k]) % len(leads.items), 1 if chosen[k] < len(leads.items) else -1
+                    )
+                    for k in (i, j)
                 )
                 exact = _share(likelihood[i], likelihood[j], float(share))
                 best = Mixture((first, second), exact, lapse, float(pair[i, j]))
@@ -80,7 +88,9 @@ def _candidates(table: Array) -> NDArray[np.intp]:
 def _share(first: Array, second: Array, share: float) -> float:
     """Of the first kind, by expectation maximisation."""
     for _ in range(20):
-        share = float((share * first / np.maximum(share * first + (1 - share) * second, 1e-300)).mean())
+        share = float(
+            (share * first / np.maximum(share * first + (1 - share) * second, 1e-300)).mean()
+        )
     return float(np.clip(share, 0.02, 0.98))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from theories.induction.terms import Answers, Terms, past_gates, past_leads, signs
+from lakatos.theories.induction.terms import Answers, Terms, past_gates, past_leads, signs
 
 Array = NDArray[Any]
 PAYS = 14.0
@@ -19,7 +19,9 @@ N_SHUFFLES = 2
 """Copies of the answers with each person's trials in another order."""
 
 
-def depends_on_past(answers: Answers, plain: Terms, signed: Terms, rng: np.random.Generator) -> bool:
+def depends_on_past(
+    answers: Answers, plain: Terms, signed: Terms, rng: np.random.Generator
+) -> bool:
     """Whether some term of one's own past says how answers to the same trial differ from one another.
 
     Score statistics of past leads, and of leads behind past gates, against each trial's own proportion, so that what
@@ -35,7 +37,9 @@ def depends_on_past(answers: Answers, plain: Terms, signed: Terms, rng: np.rando
     References:
         Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses, Springer, 3rd ed.
     """
-    basic = plain.take([row for row, score in enumerate(answers.vocabulary.scores) if score.is_basic])
+    basic = plain.take(
+        [row for row, score in enumerate(answers.vocabulary.scores) if score.is_basic]
+    )
     copies = beside_one_another([answers, *(shuffled(answers, rng) for _ in range(N_SHUFFLES))])
     statistics = _statistics(copies, basic, signed, 1 + N_SHUFFLES)
     # Each copy's distance from the mean of all others, which has 1 + 1 / N_SHUFFLES times the variance of one.
@@ -59,7 +63,9 @@ def beside_one_another(copies: Sequence[Answers]) -> Answers:
     first = copies[0]
     n_rows, n_people = len(first.trial), int(first.person.max()) + 1
     names = ("trial", "person", "response", "count", "previous", "number")
-    columns: dict[str, Any] = {name: np.concatenate([getattr(copy, name) for copy in copies]) for name in names}
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(copy, name) for copy in copies]) for name in names
+    }
     number = np.repeat(np.arange(len(copies)), n_rows)
     columns["person"] += number * n_people
     columns["previous"] += np.where(columns["previous"] >= 0, number * n_rows, 0)
@@ -86,7 +92,9 @@ def _statistics(answers: Answers, basic: Terms, signed: Terms, n_copies: int) ->
         gate = gates.values[:, rows]
         inside = by_trial @ (gate * variance[rows]).T
         information = (inside - inside**2 / total).T @ (signed.values**2).T
-        behind = _standardised((by_trial @ (gate * residual[rows]).T).T @ signed.values.T, information)
+        behind = _standardised(
+            (by_trial @ (gate * residual[rows]).T).T @ signed.values.T, information
+        )
         found.append(np.concatenate([alone, behind.ravel()]).astype(np.float32))
     return np.array(found)
 

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.induction.source import Spread
+from lakatos.theories.induction.source import Spread
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
 
 
-def lapses(right: Array, chance: Array | float, person: Rows, count: Array | float, pooled: float) -> Spread:
+def lapses(
+    right: Array, chance: Array | float, person: Rows, count: Array | float, pooled: float
+) -> Spread:
     """How people's lapses are distributed about a rule.
 
     Args:
@@ -28,7 +30,9 @@ def lapses(right: Array, chance: Array | float, person: Rows, count: Array | flo
     return population(log_p, grid[:, 0], person, 0.005, 0.2)
 
 
-def sensitivities(log_odds: Array, lapse: float, chance: Array | float, person: Rows, count: Array | float) -> Spread:
+def sensitivities(
+    log_odds: Array, lapse: float, chance: Array | float, person: Rows, count: Array | float
+) -> Spread:
     """How factors on everybody's log odds are distributed, on the logarithmic scale.
 
     Args:
@@ -37,7 +41,12 @@ def sensitivities(log_odds: Array, lapse: float, chance: Array | float, person: 
         chance, person, count: As in `lapses`.
     """
     grid = np.linspace(-2, 2, 41)
-    right = np.array([1 / (1 + np.exp(-np.clip(np.exp(factor) * log_odds, -500, 500)).sum(axis=-1)) for factor in grid])
+    right = np.array(
+        [
+            1 / (1 + np.exp(-np.clip(np.exp(factor) * log_odds, -500, 500)).sum(axis=-1))
+            for factor in grid
+        ]
+    )
     log_p = np.log(np.maximum((1 - lapse) * right + lapse * chance, 1e-6)) * count
     return population(log_p, grid, person, 0.02, 1.5)
 

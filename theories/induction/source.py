@@ -13,15 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from theories.account import ClauseWording
-from theories.induction.additive import Additive
-from theories.induction.library import Score, Vocabulary
-from theories.induction.mixture import Mixture
-from theories.induction.terms import Memory, Term, Terms
-from theories.induction.tree import Const, Follow, Node, Split, log_likelihood
+from lakatos.theories.account import ClauseWording
+from lakatos.theories.induction.additive import Additive
+from lakatos.theories.induction.library import Score, Vocabulary
+from lakatos.theories.induction.mixture import Mixture
+from lakatos.theories.induction.terms import Memory, Term, Terms
+from lakatos.theories.induction.tree import Const, Follow, Node, Split, log_likelihood
 
 Array = NDArray[np.float64]
-LAPSE = {"low": 0.0, "high": 1.0, "unit": "probability", "meaning": "share of choices made at random"}
+LAPSE = {
+    "low": 0.0,
+    "high": 1.0,
+    "unit": "probability",
+    "meaning": "share of choices made at random",
+}
 FOLLOW = '''
 def follow(direction, consistency, otherwise, xp):
     """Choose the side of ``direction`` with one probability, and go on where there is none."""
@@ -63,14 +68,21 @@ class _Writer:
         self._remember(term.memory, term.scores, names)
         return term.code.format(*names)
 
-    def _remember(self, memory: Sequence[Memory], scores: tuple[Score, ...], names: Sequence[str]) -> None:
+    def _remember(
+        self, memory: Sequence[Memory], scores: tuple[Score, ...], names: Sequence[str]
+    ) -> None:
         for entry in memory:
             name = entry.name.format(*names)
             self.memory[name] = (Memory(name, entry.renewed.format(*names), entry.start), scores)
 
     def declare(self, name: str, value: float, error: float, **how: Any) -> str:
         """A parameter about which people hardly differ."""
-        self.parameters[name] = {"prior": "normal", "mean": rounded(value), "sd": max(rounded(error), 1e-4), **how}
+        self.parameters[name] = {
+            "prior": "normal",
+            "mean": rounded(value),
+            "sd": max(rounded(error), 1e-4),
+            **how,
+        }
         return f'parameters["{name}"]'
 
     def choice(self, expression: str) -> str:
@@ -78,9 +90,13 @@ class _Writer:
         self.statements.append(f"choice_{self.n_choices} = {expression}")
         return f"choice_{self.n_choices}"
 
-    def text(self, name: str, claim: str, result: str, clauses: Sequence[ClauseWording] = ()) -> str:
+    def text(
+        self, name: str, claim: str, result: str, clauses: Sequence[ClauseWording] = ()
+    ) -> str:
         """The whole module; clauses say what the claim becomes should other numbers be learned."""
-        docstring = fill(f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+        docstring = fill(
+            f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False
+        )
         learns = bool(self.memory)
         wide = any(memory.start != "nothing" for memory, _ in self.memory.values())
         lines = [
@@ -91,17 +107,33 @@ class _Writer:
         ]
         lines.append("return (1 - lapse) * p + 0.5 * lapse")
         functions = [
-            _function("choose", "parameters, trials, xp, state" if learns else "parameters, trials, xp", lines)
+            _function(
+                "choose",
+                "parameters, trials, xp, state" if learns else "parameters, trials, xp",
+                lines,
+            )
         ]
         if learns:
             zeros = f'nothing = xp.zeros((1, trials["{self.first_array}"].shape[0]))'
             entries = [f'    "{key}": {memory.start},' for key, (memory, _) in self.memory.items()]
-            lines = [*(self.vocabulary.prelude.splitlines() if wide else []), zeros, "return {", *entries, "}"]
+            lines = [
+                *(self.vocabulary.prelude.splitlines() if wide else []),
+                zeros,
+                "return {",
+                *entries,
+                "}",
+            ]
             functions.insert(0, _function("start", "parameters, trials, xp", lines))
             needed = {score for _, scores in self.memory.values() for score in scores}
             lines = self._prelude([score for score in self.scores if score in needed], always=wide)
-            lines += ["return {", *(f'    "{key}": {memory.renewed},' for key, (memory, _) in self.memory.items()), "}"]
-            functions.append(_function("learn", "parameters, trials, xp, state, response, feedback", lines))
+            lines += [
+                "return {",
+                *(f'    "{key}": {memory.renewed},' for key, (memory, _) in self.memory.items()),
+                "}",
+            ]
+            functions.append(
+                _function("learn", "parameters, trials, xp, state, response, feedback", lines)
+            )
         for helper in (FOLLOW, *self.vocabulary.helpers[::-1]):
             called = helper.split("def ")[1].split("(")[0]
             if any(re.search(rf"\b{called}\(", text) for text in functions):
@@ -185,7 +217,10 @@ def branches(node: Node, leads: Terms, gates: Terms, counts: Array) -> list[Bran
         sign = leads.values[node.lead]
         agree = counts[inside & (sign > 0), 1].sum() + counts[inside & (sign < 0), 0].sum()
         disagree = counts[inside & (sign > 0), 0].sum() + counts[inside & (sign < 0), 1].sum()
-        return [Branch(max(agree, disagree), min(agree, disagree)), *walk(node.tie, inside & (sign == 0))]
+        return [
+            Branch(max(agree, disagree), min(agree, disagree)),
+            *walk(node.tie, inside & (sign == 0)),
+        ]
 
     return walk(node, np.ones(len(counts), dtype=bool))
 
@@ -195,7 +230,9 @@ def shared_error(found: Sequence[Branch]) -> tuple[float, float]:
     ordered = sorted(found, key=lambda item: item.disagree / max(item.agree + item.disagree, 1))
     agree = disagree = apart = largest = 0.0
     for item in ordered:
-        together = float(log_likelihood(np.array(agree + item.agree), np.array(disagree + item.disagree)))
+        together = float(
+            log_likelihood(np.array(agree + item.agree), np.array(disagree + item.disagree))
+        )
         alone = apart + float(log_likelihood(np.array(item.agree), np.array(item.disagree)))
         if agree + disagree and alone - together > SURE:
             break
@@ -248,13 +285,18 @@ def write_tree(
             yes, no = emit(node.yes), emit(node.no)
             return writer.choice(f"xp.where({gate}, {yes}, {no})")
         direction = writer.code(leads.items[node.lead])
-        consistency = probability(node.consistency, f"how often people {leads.items[node.lead].words}")
+        consistency = probability(
+            node.consistency, f"how often people {leads.items[node.lead].words}"
+        )
         return writer.choice(f"follow({direction}, {consistency}, {emit(node.tie)}, xp)")
 
     result = emit(node)
     words = tree_words(node, leads, gates)
     claim = f"people {words}; sometimes they press either key."
-    clauses = [ClauseWording(words), ClauseWording("sometimes press either key ({lapse%} of the time)", sentence=2)]
+    clauses = [
+        ClauseWording(words),
+        ClauseWording("sometimes press either key ({lapse%} of the time)", sentence=2),
+    ]
     return writer.text("Rule list", claim, result, clauses), claim
 
 
@@ -299,13 +341,18 @@ def write_sum(
         "meaning": "how strictly a person follows the weighted sum",
     }
     words, parts, weighed = [], [], []
-    for number, (term, weight, error) in enumerate(zip(fitted.terms, fitted.weights, fitted.errors, strict=True), 1):
+    for number, (term, weight, error) in enumerate(
+        zip(fitted.terms, fitted.weights, fitted.errors, strict=True), 1
+    ):
         lead = leads.items[term.lead]
         code = writer.code(lead)
         says = lead.words if weight > 0 else lead.opposite
         if term.gate >= 0:
             gate = gates.items[term.gate]
-            code, says = f"({code}) * ({writer.code(gate)})", f"{says} to the extent that {gate.words}"
+            code, says = (
+                f"({code}) * ({writer.code(gate)})",
+                f"{says} to the extent that {gate.words}",
+            )
         limit = rounded(4 * abs(weight) + 6 * error)
         meaning = f"log odds for each unit of the lead in: {lead.words}"
         name = writer.declare(
@@ -320,7 +367,9 @@ def write_sum(
         parts.append(f"{name} * {code}")
         words.append(says)
         weighed.append(
-            weighed_clause(f"weight_{number}", weight, lead, gates.items[term.gate] if term.gate >= 0 else None)
+            weighed_clause(
+                f"weight_{number}", weight, lead, gates.items[term.gate] if term.gate >= 0 else None
+            )
         )
     writer.statements.append("evidence = " + "\nevidence = evidence + ".join(parts))
     result = '1 / (1 + xp.exp(-xp.clip(parameters["sensitivity"] * evidence, -500.0, 500.0)))'

@@ -10,8 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli, Trials, identities
-from theories.induction.library import TINY, Score, Vocabulary, namespace, values_of_all, vocabulary
+from lakatos.experiments.task import Domain, Stimuli, Trials, identities
+from lakatos.theories.induction.library import (
+    TINY,
+    Score,
+    Vocabulary,
+    namespace,
+    values_of_all,
+    vocabulary,
+)
 
 Array = NDArray[Any]
 
@@ -86,7 +93,9 @@ class Terms:
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Terms:
         """Those at ``rows``."""
-        return Terms(tuple(self.items[row] for row in rows), self.values[np.asarray(rows, dtype=np.intp)])
+        return Terms(
+            tuple(self.items[row] for row in rows), self.values[np.asarray(rows, dtype=np.intp)]
+        )
 
     def at(self, cells: NDArray[np.intp]) -> Terms:
         """The same terms on other cells."""
@@ -132,7 +141,9 @@ class Answers:
 def read_answers(domain: Domain, trials: Sequence[Trials]) -> Answers:
     """Put experiments in one table and evaluate all scores on their trials."""
     words = vocabulary(domain.name, [item.stimuli for item in trials])
-    found = values_of_all(words, [score.code for score in words.scores], [item.stimuli for item in trials])
+    found = values_of_all(
+        words, [score.code for score in words.scores], [item.stimuli for item in trials]
+    )
     words = replace(words, scores=as_code_lengths(words.scores, found))
     keys = [key for item in trials for key in identities(domain, item.stimuli)]
     _, group = np.unique(np.array([key.hex() for key in keys]), return_inverse=True)
@@ -152,8 +163,12 @@ def read_answers(domain: Domain, trials: Sequence[Trials]) -> Answers:
         vocabulary=words,
         scores=found,
         group=group.astype(np.intp),
-        trial=np.concatenate([item.trial + start for item, start in zip(trials, starts, strict=False)]).astype(np.intp),
-        person=np.concatenate([item.participant + n for item, n in zip(trials, people, strict=False)]).astype(np.intp),
+        trial=np.concatenate(
+            [item.trial + start for item, start in zip(trials, starts, strict=False)]
+        ).astype(np.intp),
+        person=np.concatenate(
+            [item.participant + n for item, n in zip(trials, people, strict=False)]
+        ).astype(np.intp),
         response=np.concatenate([item.response for item in trials]).astype(np.intp),
         count=np.concatenate([item.count for item in trials]).astype(np.float64),
         previous=np.concatenate(previous).astype(np.intp),
@@ -191,7 +206,9 @@ def without_twins(values: Array, prices: Array) -> NDArray[np.intp]:
         own = scaled[place]
         if high[place] > low[place]:
             turned = np.round(1 - own, 6)
-            kept.setdefault(min((own + np.float32(0)).tobytes(), (turned + np.float32(0)).tobytes()), int(place))
+            kept.setdefault(
+                min((own + np.float32(0)).tobytes(), (turned + np.float32(0)).tobytes()), int(place)
+            )
     return np.array(sorted(kept.values()), dtype=np.intp)
 
 
@@ -203,7 +220,13 @@ def side(lead: Array) -> Array:
 def leads(answers: Answers) -> Terms:
     """Every score's lead on the distinct trials, as a number."""
     items = tuple(
-        Term("lead({0})", f"take {more(score)}", score.price, (score,), opposite=f"take {less(score)}")
+        Term(
+            "lead({0})",
+            f"take {more(score)}",
+            score.price,
+            (score,),
+            opposite=f"take {less(score)}",
+        )
         for score in answers.vocabulary.scores
     )
     return Terms(items, (answers.scores[..., 1] - answers.scores[..., 0]).astype(np.float32))
@@ -212,7 +235,9 @@ def leads(answers: Answers) -> Terms:
 def more(score: Score) -> str:
     """The product with the greater score, in words."""
     return (
-        f"the only product with {score.words}" if score.is_property else f"the product with the greater {score.words}"
+        f"the only product with {score.words}"
+        if score.is_property
+        else f"the product with the greater {score.words}"
     )
 
 
@@ -227,8 +252,13 @@ def less(score: Score) -> str:
 
 def signs(terms: Terms) -> Terms:
     """Leads reduced to the side that they favour; of equal ones the cheapest."""
-    items = tuple(Term(f"side({t.code}, xp)", t.words, t.price, t.scores, t.memory, t.opposite) for t in terms.items)
-    return distinct(Terms(items, side(terms.values.astype(np.float64)).astype(np.float32)), is_signed=True)
+    items = tuple(
+        Term(f"side({t.code}, xp)", t.words, t.price, t.scores, t.memory, t.opposite)
+        for t in terms.items
+    )
+    return distinct(
+        Terms(items, side(terms.values.astype(np.float64)).astype(np.float32)), is_signed=True
+    )
 
 
 @dataclass(frozen=True)
@@ -249,7 +279,8 @@ def quantities(answers: Answers) -> Iterator[Quantity]:
     basic = [
         (score, answers.scores[row])
         for row, score in enumerate(answers.vocabulary.scores)
-        if score.is_basic and "xp.arange" not in score.code  # of these, only the favoured side means anything
+        if score.is_basic
+        and "xp.arange" not in score.code  # of these, only the favoured side means anything
     ]
     return quantities_of(basic)
 
@@ -260,9 +291,27 @@ def quantities_of(numbers: Iterable[tuple[Score, Array]]) -> Iterator[Quantity]:
         name = score.words
         lead = value[:, 1] - value[:, 0]
         forms = [
-            ("xp.abs(lead({0}))", f"the products' {name} differ by more than {{cut}}", 2, np.abs(lead), 12),
-            ("lead({0})", f"the {name} of B is greater than that of A by more than {{cut}}", 3, lead, 8),
-            ("{0}.sum(axis=1)", f"the {name} of both products together is above {{cut}}", 3, value.sum(axis=1), 16),
+            (
+                "xp.abs(lead({0}))",
+                f"the products' {name} differ by more than {{cut}}",
+                2,
+                np.abs(lead),
+                12,
+            ),
+            (
+                "lead({0})",
+                f"the {name} of B is greater than that of A by more than {{cut}}",
+                3,
+                lead,
+                8,
+            ),
+            (
+                "{0}.sum(axis=1)",
+                f"the {name} of both products together is above {{cut}}",
+                3,
+                value.sum(axis=1),
+                16,
+            ),
             ("{0}.max(axis=1)", f"the greater {name} is above {{cut}}", 3, value.max(axis=1), 8),
             ("{0}.min(axis=1)", f"the smaller {name} is above {{cut}}", 3, value.min(axis=1), 8),
             ("{0}[:, 0]", f"the {name} of A is above {{cut}}", 4, value[:, 0], 8),
@@ -281,13 +330,21 @@ def gates(answers: Answers) -> Terms:
         for cut in cuts:
             items.append(above(quantity, cut, quantity.price + float(np.log(len(cuts)))))
             columns.append(quantity.value > cut)
-    basic = [(score, answers.scores[row]) for row, score in enumerate(answers.vocabulary.scores) if score.is_basic]
+    basic = [
+        (score, answers.scores[row])
+        for row, score in enumerate(answers.vocabulary.scores)
+        if score.is_basic
+    ]
     sides = [side(value[:, 1] - value[:, 0]) for _, value in basic]
     for ((first, _), one), ((second, _), two) in combinations(zip(basic, sides, strict=True), 2):
         price = first.price + second.price
         code, pair = "lead({0}) * lead({1})", f"{first.words} and {second.words}"
-        items.append(Term(f"{code} < -1e-9", f"{pair} favour different products", price, (first, second)))
-        items.append(Term(f"{code} > 1e-9", f"{pair} favour the same product", price + 0.5, (first, second)))
+        items.append(
+            Term(f"{code} < -1e-9", f"{pair} favour different products", price, (first, second))
+        )
+        items.append(
+            Term(f"{code} > 1e-9", f"{pair} favour the same product", price + 0.5, (first, second))
+        )
         columns += [one * two < 0, one * two > 0]
     return distinct(Terms(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
 
@@ -305,17 +362,23 @@ def finer(answers: Answers, like: Terms) -> Terms:
         for around in wanted.get((quantity.code, quantity.score), ()):
             every = np.array(thresholds(quantity.value, len(quantity.value)))
             for cut in every[np.argsort(np.abs(every - around), kind="stable")[:N_FINER]]:
-                items.append(above(quantity, float(cut), quantity.price + float(np.log(len(every)))))
+                items.append(
+                    above(quantity, float(cut), quantity.price + float(np.log(len(every))))
+                )
                 columns.append(quantity.value > cut)
     if not items:
         return like
-    return distinct(like.joined(Terms(tuple(items), np.array(columns, dtype=np.float32))), is_signed=False)
+    return distinct(
+        like.joined(Terms(tuple(items), np.array(columns, dtype=np.float32))), is_signed=False
+    )
 
 
 def above(quantity: Quantity, cut: float, price: float) -> Term:
     """The gate that is open where a quantity is greater than ``cut``."""
     text = f"{cut:g}"
-    return Term(f"{quantity.code} > {text}", quantity.words.replace("{cut}", text), price, (quantity.score,))
+    return Term(
+        f"{quantity.code} > {text}", quantity.words.replace("{cut}", text), price, (quantity.score,)
+    )
 
 
 def thresholds(value: Array, most: int) -> list[float]:
@@ -325,7 +388,11 @@ def thresholds(value: Array, most: int) -> list[float]:
     places = np.arange(len(cuts))
     if len(cuts) > most:
         wanted = np.quantile(value, np.arange(1, most + 1) / (most + 1))
-        nearest = [*wanted, cuts[cuts > 0].min(initial=np.inf), cuts[cuts < 0].max(initial=-np.inf)]  # around ties
+        nearest = [
+            *wanted,
+            cuts[cuts > 0].min(initial=np.inf),
+            cuts[cuts < 0].max(initial=-np.inf),
+        ]  # around ties
         places = np.unique([np.abs(cuts - cut).argmin() for cut in nearest if np.isfinite(cut)])
     return [roundest(float(found[place]), float(found[place + 1])) for place in places]
 
@@ -366,7 +433,13 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
     """
     last, before = _last(answers), _before(answers)
     items = [
-        Term('state["last"]', "repeat the side chosen last", 1, memory=(LAST,), opposite="leave the side chosen last"),
+        Term(
+            'state["last"]',
+            "repeat the side chosen last",
+            1,
+            memory=(LAST,),
+            opposite="leave the side chosen last",
+        ),
         Term(
             'state["before"]',
             "repeat the side chosen before the last one",
@@ -387,7 +460,15 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         (BALANCE, "the side chosen more often so far", _balance(answers)),
         (HABIT, "the side chosen more often of late", _habit(answers)),
     ):
-        items.append(Term(f'state["{memory[0]}"]', f"repeat {words}", 2, memory=(memory,), opposite=f"leave {words}"))
+        items.append(
+            Term(
+                f'state["{memory[0]}"]',
+                f"repeat {words}",
+                2,
+                memory=(memory,),
+                opposite=f"leave {words}",
+            )
+        )
         columns.append(column)
     rows = {score: row for row, score in enumerate(answers.vocabulary.scores)}
     for term in of.items:
@@ -402,7 +483,12 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
                 f"repeat the side chosen last if it had the greater {score.words}, else leave it",
                 2 + score.price,
                 (score,),
-                (LAST, Memory("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")),
+                (
+                    LAST,
+                    Memory(
+                        "agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)"
+                    ),
+                ),
                 f"repeat the side chosen last if it had the smaller {score.words}, else leave it",
             )
         )
@@ -411,7 +497,8 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
             sign = 1 if option else -1
             items.append(
                 Term(
-                    f'({{0}}[:, {option}] - state["had_{{0}}"]) * (state["last"] != 0)' + ("" if option else " * -1"),
+                    f'({{0}}[:, {option}] - state["had_{{0}}"]) * (state["last"] != 0)'
+                    + ("" if option else " * -1"),
                     f"prefer {letter} where its {score.words} is greater than that of the product chosen last",
                     3 + score.price,
                     (score,),
@@ -467,7 +554,9 @@ TALLIES = tuple(
 )
 """Likewise, how often it has spoken for the product chosen, or against it."""
 MARKS = (
-    Memory("verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', "0.0 * x[:, 0][None]"),
+    Memory(
+        "verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', "0.0 * x[:, 0][None]"
+    ),
     *(
         Memory(
             name,
@@ -488,8 +577,16 @@ MASKS = (
     ('state["verdict"] > 0', "were followed when they last spoke", 2.0),
     ('state["verdict"] >= 0', "were not overruled when they last spoke", 2.0),
     ('state["verdict"] < 0', "were overruled when they last spoke", 2.0),
-    ('lifted(state["barred"], x, xp) == 0', "were not overruled since all were last let in again", 2.5),
-    ('lifted(state["served"], x, xp) == 0', "were not followed since all were last let in again", 2.5),
+    (
+        'lifted(state["barred"], x, xp) == 0',
+        "were not overruled since all were last let in again",
+        2.5,
+    ),
+    (
+        'lifted(state["served"], x, xp) == 0',
+        "were not followed since all were last let in again",
+        2.5,
+    ),
 )
 """All are let in again when none of those left tells the products apart."""
 
@@ -500,9 +597,21 @@ def _remembered_forms() -> Iterator[tuple[str, str, float]]:
     for mask, cues, price in MASKS:
         heard = f"({mask})[:, :, None]"
         yield f"({heard} * x).sum(axis=-1)", f"total of the ratings on cues that {cues}", price + 1
-        yield f"({heard} * (x > {other})).sum(axis=-1)", f"number of cues ahead among those that {cues}", price + 1.5
-        yield f"xp.where({heard}, x, 1e3).min(axis=-1)", f"lowest rating on cues that {cues}", price + 2
-        yield f"xp.where({heard}, x, -1e3).max(axis=-1)", f"highest rating on cues that {cues}", price + 2
+        yield (
+            f"({heard} * (x > {other})).sum(axis=-1)",
+            f"number of cues ahead among those that {cues}",
+            price + 1.5,
+        )
+        yield (
+            f"xp.where({heard}, x, 1e3).min(axis=-1)",
+            f"lowest rating on cues that {cues}",
+            price + 2,
+        )
+        yield (
+            f"xp.where({heard}, x, -1e3).max(axis=-1)",
+            f"highest rating on cues that {cues}",
+            price + 2,
+        )
         for order, which in (("0.5", "most"), ("2.0", "least")):
             decay = f"{order} ** xp.arange(x.shape[-1])"
             words = f"rating on the {which} valid cue that differs among those that {cues}"
@@ -510,18 +619,42 @@ def _remembered_forms() -> Iterator[tuple[str, str, float]]:
     for name, words in (("taken", "the product chosen last"), ("refused", "the product left last")):
         before = f'state["{name}"][:, :, None]'
         seen = '(state["last"] != 0)[..., None]'
-        yield f"-xp.abs(x - {before}).sum(axis=-1) * {seen}", f"likeness in all ratings to {words}", 3
-        yield f"(x == {before}).sum(axis=-1) * {seen}", f"number of ratings equal to those of {words}", 3
-        yield f"(x > {before}).sum(axis=-1) * {seen}", f"number of ratings above those of {words}", 3
-        yield f"(x >= {before}).sum(axis=-1) * {seen}", f"number of ratings not below those of {words}", 3.5
+        yield (
+            f"-xp.abs(x - {before}).sum(axis=-1) * {seen}",
+            f"likeness in all ratings to {words}",
+            3,
+        )
+        yield (
+            f"(x == {before}).sum(axis=-1) * {seen}",
+            f"number of ratings equal to those of {words}",
+            3,
+        )
+        yield (
+            f"(x > {before}).sum(axis=-1) * {seen}",
+            f"number of ratings above those of {words}",
+            3,
+        )
+        yield (
+            f"(x >= {before}).sum(axis=-1) * {seen}",
+            f"number of ratings not below those of {words}",
+            3.5,
+        )
     place = "xp.arange(x.shape[-1])"
     for name, words in (("heeded", "followed"), ("overruled", "overruled")):
         tally = f'state["{name}"][:, :, None]'
-        yield f"((x > {other}) * {tally}).sum(axis=-1)", f"number of times that the cues ahead were {words}", 3
+        yield (
+            f"((x > {other}) * {tally}).sum(axis=-1)",
+            f"number of times that the cues ahead were {words}",
+            3,
+        )
         for sign, how in (("", "most"), ("-", "least")):
             for order, tie in (("-", "more"), ("+", "less")):
                 claim = f"xp.where(x > {other}, {sign}{tally} {order} 1e-3 * {place}, -1e6).max(axis=-1)"
-                yield claim, f"advantage on the cue {words} {how} often so far, of several the {tie} valid", 3.5
+                yield (
+                    claim,
+                    f"advantage on the cue {words} {how} often so far, of several the {tie} valid",
+                    3.5,
+                )
 
 
 def remembered_leads(answers: Answers) -> Terms:
@@ -533,11 +666,15 @@ def remembered_leads(answers: Answers) -> Terms:
     found = np.zeros((len(forms), len(answers.trial), 2), dtype=np.float32)
     last = _last(answers)
     for number, stimuli in enumerate(answers.stimuli):
-        rows = np.flatnonzero((answers.trial >= first[number]) & (answers.trial < first[number + 1]))
+        rows = np.flatnonzero(
+            (answers.trial >= first[number]) & (answers.trial < first[number + 1])
+        )
         shown = namespace(answers.vocabulary, stimuli.take(answers.trial[rows] - first[number]))
         state = {"last": last[rows][None]}
         for memory in (*REMEMBERED, *TALLIES, *MARKS):
-            state[memory.name] = _renewed(answers, memory, rows, shown, {"x": shown["x"]}, shown["x"].shape[-1])
+            state[memory.name] = _renewed(
+                answers, memory, rows, shown, {"x": shown["x"]}, shown["x"].shape[-1]
+            )
         for place, (code, _, _) in enumerate(forms):
             found[place, rows] = eval(code, {**shown, "state": state})[0]
     items = tuple(
@@ -545,7 +682,14 @@ def remembered_leads(answers: Answers) -> Terms:
             f"(({code})[..., 1] - ({code})[..., 0])",
             f"take the product with the greater {words}",
             price,
-            memory=(LAST, *(memory for memory in (*REMEMBERED, *TALLIES, *MARKS) if f'"{memory.name}"' in code)),
+            memory=(
+                LAST,
+                *(
+                    memory
+                    for memory in (*REMEMBERED, *TALLIES, *MARKS)
+                    if f'"{memory.name}"' in code
+                ),
+            ),
             opposite=f"take the product with the smaller {words}",
         )
         for code, words, price in forms
@@ -570,21 +714,40 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
         return Term(text, words[0], price + more, (score,), (memory,), words[1])
 
     for name, renewed, words in (
-        ("newest", "xp.where(response > 0, {0}, {old})", "{which} {score} the last time that it was taken"),
+        (
+            "newest",
+            "xp.where(response > 0, {0}, {old})",
+            "{which} {score} the last time that it was taken",
+        ),
         ("summed", "{old} + response * {0}", "{which} total of the {score} taken there so far"),
     ):
         entry = f'state["{name}_{{0}}"]'
         memory = Memory(f"{name}_{{0}}", renewed.replace("{old}", entry), BOTH)
-        greater, smaller = (words.format(which=which, score=score.words) for which in ("greater", "smaller"))
+        greater, smaller = (
+            words.format(which=which, score=score.words) for which in ("greater", "smaller")
+        )
         says = (f"take the side with the {greater}", f"take the side with the {smaller}")
         yield lead(entry, says, memory, 0.0), memory, 2
     levels = thresholds(value, 3)
     for number, level in enumerate(levels):
         for name, sign, how in (("high", ">", "above"), ("low", "<=", "not above")):
             entry = f'state["{name}_{number}_{{0}}"]'
-            memory = Memory(f"{name}_{number}_{{0}}", f"xp.maximum({entry}, response) * ({{0}} {sign} {level:g})", BOTH)
+            memory = Memory(
+                f"{name}_{number}_{{0}}",
+                f"xp.maximum({entry}, response) * ({{0}} {sign} {level:g})",
+                BOTH,
+            )
             where = f"side where the {score.words} has been {how} {level:g} ever since such a product was taken there"
-            yield lead(entry, (f"take the {where}", f"leave the {where}"), memory, np.log(2 * len(levels))), memory, 2
+            yield (
+                lead(
+                    entry,
+                    (f"take the {where}", f"leave the {where}"),
+                    memory,
+                    np.log(2 * len(levels)),
+                ),
+                memory,
+                2,
+            )
     divided = {tuple(thresholds(value, n - 1)) for n in N_CLASSES}
     if score.code == "t":
         divided |= {CALENDAR[:n] for n in range(2, len(CALENDAR) + 1)}
@@ -599,7 +762,10 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
         )
         code = f"({entry}[..., None, :] * {own}).sum(axis=-1)"
         kind = f"class of {score.words} (divided at {at}) was taken"
-        says = (f"take the product whose {kind} more often so far", f"take the product whose {kind} less often so far")
+        says = (
+            f"take the product whose {kind} more often so far",
+            f"take the product whose {kind} less often so far",
+        )
         yield lead(code, says, memory, np.log(len(divided))), memory, len(cuts) + 1
 
 
@@ -625,7 +791,9 @@ def kept_leads(answers: Answers, of: Terms) -> Terms:
             named = Memory(name, memory.renewed.format("score"))
             state = {name: _renewed(answers, named, every, space, {"score": shown}, width)}
             items.append(term)
-            columns.append(eval(term.code.format("score"), {**space, "score": shown, "state": state})[0])
+            columns.append(
+                eval(term.code.format("score"), {**space, "score": shown, "state": state})[0]
+            )
     return Terms(tuple(items), np.array(columns, dtype=np.float32).reshape(-1, len(answers.trial)))
 
 
@@ -677,7 +845,12 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
             memory=(LAST, BEFORE),
         ),
         Term('state["number"] % 2 == 1', "the trial's number is even", 2, memory=(NUMBER,)),
-        Term('state["number"] % 3 == 2', "the trial's number is a multiple of three", 4, memory=(NUMBER,)),
+        Term(
+            'state["number"] % 3 == 2',
+            "the trial's number is a multiple of three",
+            4,
+            memory=(NUMBER,),
+        ),
     ]
     columns = [last > 0, last < 0, last * before > 0, number % 2 == 1, number % 3 == 2]
     for length in (2, 3):
@@ -705,7 +878,9 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
     longest = number.max() + 1
     for share in np.arange(1, 8) / 8:
         cut = round(share * longest)
-        items.append(Term(f'state["number"] >= {cut}', f"{cut} trials have gone by", 2.5, memory=(NUMBER,)))
+        items.append(
+            Term(f'state["number"] >= {cut}', f"{cut} trials have gone by", 2.5, memory=(NUMBER,))
+        )
         columns.append(number >= cut)
     rows = {score: row for row, score in enumerate(answers.vocabulary.scores)}
     for term in of.items:
@@ -750,25 +925,48 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
         columns.append((value[answers.trial].max(axis=1) > had) & (last != 0))
         size = np.abs(value[:, 1] - value[:, 0])
         for memory, code, now, words in (
-            (GAP, "xp.abs(lead({0}))", size, f"the products' {score.words} differ by {{0}} than on the trial before"),
-            (TOP, "{0}.max(axis=1)", value.max(axis=1), f"the greater {score.words} is {{1}} than on the trial before"),
+            (
+                GAP,
+                "xp.abs(lead({0}))",
+                size,
+                f"the products' {score.words} differ by {{0}} than on the trial before",
+            ),
+            (
+                TOP,
+                "{0}.max(axis=1)",
+                value.max(axis=1),
+                f"the greater {score.words} is {{1}} than on the trial before",
+            ),
         ):
             name, earlier = memory.name, _earlier(answers, now[answers.trial])
             for sign, which in ((">", ("more", "greater")), ("<", ("less", "smaller"))):
                 edge = "+ 1e-9" if sign == ">" else "- 1e-9"
                 gate = f'({code} {sign} state["{name}"] {edge}) * (state["last"] != 0) > 0'
-                items.append(Term(gate, words.format(*which), 3 + score.price, (score,), (LAST, memory)))
+                items.append(
+                    Term(gate, words.format(*which), 3 + score.price, (score,), (LAST, memory))
+                )
                 apart = now[answers.trial] - earlier
                 columns.append((apart > TINY if sign == ">" else apart < -TINY) & (last != 0))
         for memory, kind, words in (
-            (FORGONE, 1, f"choices of the smaller {score.words} have cost more than {{cut}} since one of the greater"),
-            (INDULGED, -1, f"choices of the greater {score.words} have won more than {{cut}} since one of the smaller"),
+            (
+                FORGONE,
+                1,
+                f"choices of the smaller {score.words} have cost more than {{cut}} since one of the greater",
+            ),
+            (
+                INDULGED,
+                -1,
+                f"choices of the greater {score.words} have won more than {{cut}} since one of the smaller",
+            ),
         ):
             column = _sums(answers, lead, size, kind)
             levels = thresholds(column, N_SUMS)
             for level in levels:
                 price = 3 + score.price + float(np.log(len(levels)))
-                gate, text = f'state["{memory.name}"] > {level:g}', words.replace("{cut}", f"{level:g}")
+                gate, text = (
+                    f'state["{memory.name}"] > {level:g}',
+                    words.replace("{cut}", f"{level:g}"),
+                )
                 items.append(Term(gate, text, price, (score,), (memory,)))
                 columns.append(column > level)
     return distinct(Terms(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)

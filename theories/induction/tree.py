@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from theories.induction.kernel import logarithms, scores_of_leaves
-from theories.induction.terms import Terms
+from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
+from lakatos.theories.induction.terms import Terms
 
 Array = NDArray[np.float64]
 MOST_SIZE = 7
@@ -91,13 +91,17 @@ def predict(node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32]) 
     if isinstance(node, Const):
         return np.full(signs.shape[1], node.p)
     if isinstance(node, Split):
-        return np.where(gates[node.gate] > 0, predict(node.yes, signs, gates), predict(node.no, signs, gates))
+        return np.where(
+            gates[node.gate] > 0, predict(node.yes, signs, gates), predict(node.no, signs, gates)
+        )
     sign = signs[node.lead]
     followed = np.where(sign > 0, node.consistency, 1 - node.consistency)
     return np.where(sign == 0, predict(node.tie, signs, gates), followed)
 
 
-def regions_of(node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32]) -> list[NDArray[np.bool_]]:
+def regions_of(
+    node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32]
+) -> list[NDArray[np.bool_]]:
     """``(n_cells,)`` where each part of a tree is asked, with the trees of ties, but for the root."""
     found: list[NDArray[np.bool_]] = []
 
@@ -116,7 +120,9 @@ def regions_of(node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32
 class TreeSearch:
     """All trees over given terms and answers."""
 
-    def __init__(self, leads: Terms, gates: Terms, counts: Array, *, beam: int = 4, n_deeper: int = 100) -> None:
+    def __init__(
+        self, leads: Terms, gates: Terms, counts: Array, *, beam: int = 4, n_deeper: int = 100
+    ) -> None:
         """Prepare the search.
 
         Args:
@@ -161,7 +167,11 @@ class TreeSearch:
         """A tree with one part after another exchanged, left out or grown anew, as long as that gains."""
         best = grown
         while True:
-            others = [self.fitted(node, mask) for node in self._exchanges(best.node, mask) if size_of(node) <= most]
+            others = [
+                self.fitted(node, mask)
+                for node in self._exchanges(best.node, mask)
+                if size_of(node) <= most
+            ]
             better = max(others, key=lambda item: item.score, default=best)
             if better.score <= best.score + LEAST_GAIN:
                 return best
@@ -182,7 +192,9 @@ class TreeSearch:
             yield from (replace(node, no=no) for no in self._exchanges(node.no, mask & ~open_))
         elif isinstance(node, Follow):
             tie = (self._explained(node.tie) * mask).astype(np.float32)
-            difference, with_b, with_a = (part[0] for part in self._followed(mask.astype(np.float32)[None])[:3])
+            difference, with_b, with_a = (
+                part[0] for part in self._followed(mask.astype(np.float32)[None])[:3]
+            )
             agree, disagree = _sides(difference, with_b, with_a)
             followed = log_likelihood(agree, disagree) - self.discriminates @ tie - self.lead_prices
             yield from (replace(node, lead=lead) for lead in _largest(followed))
@@ -221,20 +233,29 @@ class TreeSearch:
         gain = score.max(axis=1) - self._constants(b, a)
         firsts = [self._follow(int(lead), mask) for lead in leads]
         found = []
-        for place in np.argsort(-(gain + [item.score for item in firsts]), kind="stable")[:N_ALTERNATIVES]:
+        for place in np.argsort(-(gain + [item.score for item in firsts]), kind="stable")[
+            :N_ALTERNATIVES
+        ]:
             first, inner = firsts[place].node, self._follow(int(score[place].argmax()), ties[place])
             assert isinstance(first, Follow)
-            found.append(Grown(replace(first, tie=inner.node), firsts[place].score + float(gain[place]), 2))
+            found.append(
+                Grown(replace(first, tie=inner.node), firsts[place].score + float(gain[place]), 2)
+            )
         return found
 
-    def _splits(self, mask: NDArray[np.bool_], chosen: NDArray[np.intp], is_root: bool) -> list[Grown]:
+    def _splits(
+        self, mask: NDArray[np.bool_], chosen: NDArray[np.intp], is_root: bool
+    ) -> list[Grown]:
         if not len(chosen):
             return []
         yes = self.gates[chosen] * mask
         no = mask - yes
         inside, whole = self._followed(yes), self._followed(mask.astype(np.float32)[None])
         parts = []
-        for found_there in (inside, tuple(all_ - part for all_, part in zip(whole, inside, strict=True))):
+        for found_there in (
+            inside,
+            tuple(all_ - part for all_, part in zip(whole, inside, strict=True)),
+        ):
             score, b, a = self._scored(*found_there)
             best = score.argmax(axis=1)
             constant = self._constants(b, a)
@@ -279,7 +300,9 @@ class TreeSearch:
         total_a: NDArray[np.float32],
     ) -> tuple[Array, Array, Array]:
         prices, constant = self.lead_prices + self.parameter, self.parameter + SIDE_PRICE
-        score = scores_of_leaves(difference, with_b, with_a, total_b, total_a, self.logarithms, prices, constant)
+        score = scores_of_leaves(
+            difference, with_b, with_a, total_b, total_a, self.logarithms, prices, constant
+        )
         return score, total_b.astype(np.float64), total_a.astype(np.float64)
 
     def _constants(self, b: Array, a: Array) -> Array:
@@ -299,7 +322,9 @@ class TreeSearch:
         tie = self._constant(float(b[sign == 0].sum()), float(a[sign == 0].sum()))
         score = float(log_likelihood(np.array(agree), np.array(disagree))) + tie.score
         consistency = (agree + 0.5) / (agree + disagree + 1)
-        return Grown(Follow(lead, consistency, tie.node), score - self.lead_prices[lead] - self.parameter, 1)
+        return Grown(
+            Follow(lead, consistency, tie.node), score - self.lead_prices[lead] - self.parameter, 1
+        )
 
     def _extensions(self, grown: Grown, mask: NDArray[np.bool_]) -> Iterator[Grown]:
         """Trees with one of the regions of ``grown`` described in more detail."""
@@ -337,7 +362,9 @@ class TreeSearch:
         alone = self._constant(float(self.b[ties].sum()), float(self.a[ties].sum())).score
         first, tie = self._follow(node.lead, mask), self.fitted(node.tie, ties)
         assert isinstance(first.node, Follow)
-        return Grown(replace(first.node, tie=tie.node), first.score - alone + tie.score, 1 + tie.size)
+        return Grown(
+            replace(first.node, tie=tie.node), first.score - alone + tie.score, 1 + tie.size
+        )
 
     def _better(self, beam: list[Grown], new: Grown) -> list[Grown]:
         if any(item.node == new.node for item in beam):

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from experiments.errors import StimuliError
-from experiments.task import Stimuli
-from theories.claim import Prediction
+from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.claim import Prediction
 
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
 Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]
@@ -158,7 +158,9 @@ class ProposedTrials(Answer):
 
 def trials_type(example: Stimuli) -> type[ProposedTrials]:
     """`ProposedTrials` for trials such as those of ``example``; what is the same in all of them need not be given."""
-    fields: dict[str, Any] = {name: (_numbers(np.asarray(array)), ...) for name, array in varied(example).items()}
+    fields: dict[str, Any] = {
+        name: (_numbers(np.asarray(array)), ...) for name, array in varied(example).items()
+    }
     trial = create_model("ProposedTrial", __base__=Answer, **fields)
     trials: Any = Annotated[tuple[trial, ...], Field(min_length=2, max_length=MOST_TRIALS)]
     return create_model("ProposedTrials", __base__=ProposedTrials, trials=(trials, ...))
@@ -177,7 +179,11 @@ def _numbers(array: NDArray[Any]) -> Any:
     """
     whole = bool((array == np.round(array)).all())
     limits = Field(ge=float(array.min()), le=float(array.max()))
-    kind: Any = Annotated[int, Field(ge=int(array.min()), le=int(array.max()))] if whole else Annotated[float, limits]
+    kind: Any = (
+        Annotated[int, Field(ge=int(array.min()), le=int(array.max()))]
+        if whole
+        else Annotated[float, limits]
+    )
     for length in reversed(array.shape[1:]):
         kind = Annotated[tuple[kind, ...], Field(min_length=length, max_length=length)]
     return kind
@@ -192,6 +198,8 @@ def stimuli_of(proposed: ProposedTrials, example: Stimuli) -> Stimuli:
     rows = [trial.model_dump() for trial in proposed.trials]
     if not rows:
         raise StimuliError("no trial is proposed; name at least two.")
-    given = {name: np.asarray([row[name] for row in rows], dtype=np.float64) for name in varied(example)}
+    given = {
+        name: np.asarray([row[name] for row in rows], dtype=np.float64) for name in varied(example)
+    }
     same = {name: np.repeat(array[:1], len(rows), axis=0) for name, array in example.arrays.items()}
     return Stimuli({name: given.get(name, same[name]) for name in example.arrays})

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.task import Domain, Stimuli, Trials
-from language_models.context import Entry
-from language_models.tool import mention
-from theories.claim import PROPERTIES, variations
-from theories.record import Diagnosis, TheoryScored
-from theories.roles.typed_claim import PEOPLE, ClaimFact, facts_in
-from theories.theory import Theory
-from traces.digest import Digest
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.language_models.context import Entry
+from lakatos.language_models.tool import mention
+from lakatos.theories.claim import PROPERTIES, variations
+from lakatos.theories.record import Diagnosis, TheoryScored
+from lakatos.theories.roles.typed_claim import PEOPLE, ClaimFact, facts_in
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest
 
 MOST_ROWS = 8
 """Trials shown of one experiment: those that both theories miss most."""
@@ -51,7 +51,9 @@ class Exhibit:
     @property
     def entry(self) -> Entry:
         """As a piece of data in a prompt."""
-        title = self.title[:MOST_OF_TITLE]  # so that the fence, which cuts long sources, leaves the digest
+        title = self.title[
+            :MOST_OF_TITLE
+        ]  # so that the fence, which cuts long sources, leaves the digest
         source = f"{title} {mention(self.reference)}" if self.reference else title
         return Entry(kind="data", text=_text(self.value), source=source, reference=self.reference)
 
@@ -74,7 +76,9 @@ def records_of(exhibits: Sequence[Exhibit]) -> dict[str, Any]:
     return {item.reference: item.value for item in exhibits if item.reference}
 
 
-def fitting(exhibits: Sequence[Exhibit], room: int, size: Callable[[Entry], int]) -> tuple[Exhibit, ...]:
+def fitting(
+    exhibits: Sequence[Exhibit], room: int, size: Callable[[Entry], int]
+) -> tuple[Exhibit, ...]:
     """The exhibits that fit, in order of importance; one that is too long is left out, not cut.
 
     Args:
@@ -134,12 +138,16 @@ def answers_exhibit(
     experiment = name or trials.experiment
     facts: list[ClaimFact] = []
     for row in map(int, rows):
-        facts.append(ClaimFact("answers", float(counts[row]), PEOPLE, experiment=experiment, trial=row + 1))
+        facts.append(
+            ClaimFact("answers", float(counts[row]), PEOPLE, experiment=experiment, trial=row + 1)
+        )
         facts += _share_facts(PEOPLE, experiment, row, shares[row])
     return Exhibit(f"answers in experiment {experiment}", value, digest, tuple(facts))
 
 
-def predictions_exhibit(theory: str, score: TheoryScored, digest: Digest, rows: Sequence[int]) -> Exhibit:
+def predictions_exhibit(
+    theory: str, score: TheoryScored, digest: Digest, rows: Sequence[int]
+) -> Exhibit:
     """How a theory did on one experiment, and what it had predicted for the trials shown."""
     declared = score.left_out.scores
     predicted = _by_trial(score)
@@ -159,9 +167,15 @@ def predictions_exhibit(theory: str, score: TheoryScored, digest: Digest, rows: 
     return Exhibit(f"experiment {score.experiment}: {theory}", value, digest, tuple(facts))
 
 
-def _share_facts(of: str, experiment: str, row: int, shares: NDArray[np.float64]) -> list[ClaimFact]:
+def _share_facts(
+    of: str, experiment: str, row: int, shares: NDArray[np.float64]
+) -> list[ClaimFact]:
     """Shares of the options, as claims call them."""
-    named = ["first", "second"] if len(shares) == 2 else [f"option {place + 1}" for place in range(len(shares))]
+    named = (
+        ["first", "second"]
+        if len(shares) == 2
+        else [f"option {place + 1}" for place in range(len(shares))]
+    )
     return [
         ClaimFact("share", float(share), of, experiment=experiment, trial=row + 1, option=option)
         for option, share in zip(named, shares, strict=True)
@@ -188,7 +202,9 @@ def theory_exhibit(theory: Theory, title: str) -> Exhibit:
 
 def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
     """What theories see of a trial: arrays and their shapes, and one trial in words."""
-    value: dict[str, Any] = {"the task": " ".join((sys.modules[type(domain).__module__].__doc__ or "").split())}
+    value: dict[str, Any] = {
+        "the task": " ".join((sys.modules[type(domain).__module__].__doc__ or "").split())
+    }
     if domain.sequential:
         one = {name: np.asarray(array)[:1] for name, array in stimuli.arrays.items()}
         shown = domain.shown(one, {})
@@ -198,9 +214,14 @@ def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
         for name in domain.feedback(one, shown, np.zeros((1, 1), dtype=np.intp)):
             value[f'feedback["{name}"]'] = _shape(["n_draws or 1", "n_people"])
     else:
-        value |= {f'trials["{name}"]': _shape(["n_trials", *a.shape[1:]]) for name, a in stimuli.arrays.items()}
+        value |= {
+            f'trials["{name}"]': _shape(["n_trials", *a.shape[1:]])
+            for name, a in stimuli.arrays.items()
+        }
     value["options"] = f"{domain.n_options(stimuli)}, called {', '.join(domain.options)}"
-    value["number of cues, options or steps"] = "may differ from experiment to experiment; take it from the shapes"
+    value["number of cues, options or steps"] = (
+        "may differ from experiment to experiment; take it from the shapes"
+    )
     value["a trial"] = domain.describe(stimuli, 0)
     return Exhibit("trials", value)
 

@@ -19,10 +19,12 @@ class Lens:
 
 LENSES: dict[str, Lens] = {
     "mechanism": Lens(
-        "Change one mechanism of the losing theory, the one that the case file blames, and nothing else.", "loser"
+        "Change one mechanism of the losing theory, the one that the case file blames, and nothing else.",
+        "loser",
     ),
     "leap": Lens(
-        "Leave both theories behind. Name a rule of another kind that people could follow here, and write that.", "none"
+        "Leave both theories behind. Name a rule of another kind that people could follow here, and write that.",
+        "none",
     ),
     "simplify": Lens(
         "Write a theory that predicts like the leader with fewer parameters, or with a rule that people could follow "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from traces.digest import Digest, digest_bytes
+from lakatos.traces.digest import Digest, digest_bytes
 
 FOLDER = Path(__file__).resolve().parent
 _INSERT = re.compile(r"\{\{(\w+)\}\}")

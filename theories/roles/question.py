@@ -8,13 +8,21 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from language_models.client import Request, Sampling, ToolOffer
-from language_models.context import TOKENS_PER_MESSAGE, Context, Count, Entry, assemble, count_tokens, request_room
-from language_models.fence import without_marks
-from language_models.pins import Rule, check_request, pinned, render
-from theories.roles.exhibit import Exhibit, fitting
-from theories.roles.prompt import Prompt
-from traces.digest import Digest, digest_bytes
+from lakatos.language_models.client import Request, Sampling, ToolOffer
+from lakatos.language_models.context import (
+    TOKENS_PER_MESSAGE,
+    Context,
+    Count,
+    Entry,
+    assemble,
+    count_tokens,
+    request_room,
+)
+from lakatos.language_models.fence import without_marks
+from lakatos.language_models.pins import Rule, check_request, pinned, render
+from lakatos.theories.roles.exhibit import Exhibit, fitting
+from lakatos.theories.roles.prompt import Prompt
+from lakatos.traces.digest import Digest, digest_bytes
 
 T = TypeVar("T", bound=BaseModel)
 FENCE_TOKENS = 48
@@ -123,7 +131,9 @@ def pinned_request(request: Request, rules: Sequence[Rule]) -> Request:
         PinsAlteredError: Something else in it would.
     """
     said = [
-        item.model_copy(update={"content": without_marks(item.content)}) if item.role == "assistant" else item
+        item.model_copy(update={"content": without_marks(item.content)})
+        if item.role == "assistant"
+        else item
         for item in request.messages
     ]
     sent = request.model_copy(update={"messages": pinned(said, rules)})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from language_models.ledger import Budget
-from language_models.routing import Choice
-from theories.record import Submitted
-from traces.digest import Digest, Fingerprint
-from traces.record import Record, RecordTypes, kind_of
+from lakatos.language_models.ledger import Budget
+from lakatos.language_models.routing import Choice
+from lakatos.theories.record import Submitted
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record, RecordTypes, kind_of
 
 
 class ModelsChosen(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from language_models.pins import ClaimLimited, Pins, Rule, SupportNeeded, add, sign
+from lakatos.language_models.pins import ClaimLimited, Pins, Rule, SupportNeeded, add, sign
 
 OWN_RULES: tuple[Rule, ...] = (
     Rule(
@@ -33,7 +33,11 @@ OWN_RULES: tuple[Rule, ...] = (
     Rule(
         rule_id="people",
         text="Recruit nobody, pay nobody, and name no person.",
-        checks=(ClaimLimited(patterns=(r"\brecruit \d[\d,. ]* (?:people|persons|participants|workers)\b",)),),
+        checks=(
+            ClaimLimited(
+                patterns=(r"\brecruit \d[\d,. ]* (?:people|persons|participants|workers)\b",)
+            ),
+        ),
     ),
 )
 """Short, since they stand in every request twice."""
@@ -42,7 +46,10 @@ OWN_RULES: tuple[Rule, ...] = (
 def pins_of(texts: Sequence[str] = ()) -> Pins:
     """The laboratory's own rules and those of a study, signed for as long as the process lives."""
     key = secrets.token_bytes(32)
-    own = [*OWN_RULES, *(Rule(rule_id=f"study-{place}", text=text) for place, text in enumerate(texts, 1))]
+    own = [
+        *OWN_RULES,
+        *(Rule(rule_id=f"study-{place}", text=text) for place, text in enumerate(texts, 1)),
+    ]
     pins = Pins()
     for rule in own:
         pins = add(pins, sign(rule, key), key)

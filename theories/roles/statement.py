@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from language_models.guard import AnswerAction, Situation, breaches
-from language_models.pins import Rule, SupportNeeded
-from language_models.quotes import check_answer, sentences
-from theories.roles.answer import Statement
-from theories.roles.exhibit import Exhibit
-from theories.roles.record import CheckedStatement
-from theories.roles.typed_claim import claim_problem, told
+from lakatos.language_models.guard import AnswerAction, Situation, breaches
+from lakatos.language_models.pins import Rule, SupportNeeded
+from lakatos.language_models.quotes import check_answer, sentences
+from lakatos.theories.roles.answer import Statement
+from lakatos.theories.roles.exhibit import Exhibit
+from lakatos.theories.roles.record import CheckedStatement
+from lakatos.theories.roles.typed_claim import claim_problem, told
 
 
-def checked(statement: Statement, rules: Sequence[Rule], shown: Sequence[Exhibit]) -> CheckedStatement:
+def checked(
+    statement: Statement, rules: Sequence[Rule], shown: Sequence[Exhibit]
+) -> CheckedStatement:
     """A statement with what came of computing its claims, and every reason why it is not believed.
 
     Args:
@@ -65,7 +67,9 @@ def conjecture(text: str, rules: Sequence[Rule]) -> str:
 def _forbidden(text: str, rules: Sequence[Rule]) -> list[str]:
     """What the rules forbid to say, support by records aside: words are not held against records."""
     free = [
-        rule.model_copy(update={"checks": tuple(c for c in rule.checks if not isinstance(c, SupportNeeded))})
+        rule.model_copy(
+            update={"checks": tuple(c for c in rule.checks if not isinstance(c, SupportNeeded))}
+        )
         for rule in rules
     ]
     return [item.reason for item in breaches(free, AnswerAction(text), Situation())]

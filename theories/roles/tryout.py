@@ -8,15 +8,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from theories.advocate import GrammarAdvocate
-from theories.claim import Prediction, read_predictions
-from theories.errors import TheoryError
-from theories.evaluate import Evaluated
-from theories.grammar import Composition
-from theories.rewrite import with_literal
-from theories.roles.answer import Successor
-from theories.theory import Theory, TheoryProgram, read_program
-from traces.digest import Digest
+from lakatos.theories.advocate import GrammarAdvocate
+from lakatos.theories.claim import Prediction, read_predictions
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.grammar import Composition
+from lakatos.theories.rewrite import with_literal
+from lakatos.theories.roles.answer import Successor
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.digest import Digest
 
 _FENCED = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
@@ -86,7 +86,9 @@ def try_program(
         return Tried(program, "refused", name, _refusal(found))
     attempt = advocate.attempt(Composition({}), None, "", found)
     if not math.isfinite(attempt.criterion):
-        return Tried(program, "refused", name, "its probabilities of people's answers are not finite")
+        return Tried(
+            program, "refused", name, "its probabilities of people's answers are not finite"
+        )
     if found.theory.digest in known:
         return Tried(program, "duplicate", name, "fitted, it is a theory that is there already")
     return Tried(program, "submitted", name, "", found.theory, attempt.criterion, found.error)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from theories.roles.answer import TypedClaim
+from lakatos.theories.roles.answer import TypedClaim
 
 SHOWN_DIGITS: Final = 3
 """Significant digits to which exhibits show a number; nobody who read them can state more."""
@@ -86,9 +86,7 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
     sign = -1.0 if claim.direction == "below" else 1.0
     said, decimals = float(claim.value), len(claim.value.partition(".")[2])
     if claim.direction != "is" and not (said > 0 and sign * exact[0] > 0):
-        return (
-            f"{_name(claim.of)} is not {claim.direction} {_name(claim.against)} there: the difference is {exact[0]:.3g}"
-        )
+        return f"{_name(claim.of)} is not {claim.direction} {_name(claim.against)} there: the difference is {exact[0]:.3g}"
     if decimals > max(0, digits - (2 if claim.unit == "percent" else 0)):
         return f"{claim.value} has more digits than the records show"
     half = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12
@@ -117,11 +115,26 @@ def _computed(claim: TypedClaim, facts: Sequence[ClaimFact]) -> tuple[tuple[floa
 
 def _one(claim: TypedClaim, of: str, against: str, facts: Sequence[ClaimFact]) -> ClaimFact | str:
     """The one fact that is meant, or why there is none."""
-    wanted = (claim.quantity, _plain(of), _plain(against), claim.experiment, claim.trial, _plain(claim.option))
+    wanted = (
+        claim.quantity,
+        _plain(of),
+        _plain(against),
+        claim.experiment,
+        claim.trial,
+        _plain(claim.option),
+    )
     meant = [
         fact
         for fact in facts
-        if wanted == (fact.quantity, _plain(fact.of), _plain(fact.against), fact.experiment, fact.trial, fact.option)
+        if wanted
+        == (
+            fact.quantity,
+            _plain(fact.of),
+            _plain(fact.against),
+            fact.experiment,
+            fact.trial,
+            fact.option,
+        )
     ]
     if len({fact.value for fact in meant}) == 1:
         return meant[0]

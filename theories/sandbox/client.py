@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.errors import (
+from lakatos.theories.errors import (
     SandboxUnavailableError,
     TheoryError,
     TheoryProbabilityError,
@@ -29,10 +29,10 @@ from theories.errors import (
     TheoryResourceError,
     TheoryShapeError,
 )
-from theories.sandbox import wire
-from theories.sandbox.lint import check_source
-from theories.sandbox.process import Child, Zygote, bwrap_command
-from theories.sandbox.shared import make_shared
+from lakatos.theories.sandbox import wire
+from lakatos.theories.sandbox.lint import check_source
+from lakatos.theories.sandbox.process import Child, Zygote, bwrap_command
+from lakatos.theories.sandbox.shared import make_shared
 
 Array = NDArray[np.float64]
 StimuliArrays = Mapping[str, NDArray[Any]]
@@ -84,10 +84,16 @@ class Sandbox:
         SandboxUnavailableError: From every method that runs something, when a required layer is missing.
     """
 
-    module = "theories.sandbox.zygote"
+    module = "lakatos.theories.sandbox.zygote"
     """Whose ``main`` the zygote runs."""
 
-    def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = Limits(), bwrap: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        require: frozenset[str] = frozenset(),
+        limits: Limits = Limits(),
+        bwrap: bool = True,
+    ) -> None:
         self.require = frozenset(require)
         self.limits = limits
         self._bwrap = shutil.which("bwrap") if bwrap else None
@@ -121,7 +127,9 @@ class Sandbox:
         Raises:
             TheoryError: What was wrong with the theory, by its kind; see `theories.errors`.
         """
-        with self.open_session(source, stimuli, n_options=n_options, limits=limits, lint=lint) as session:
+        with self.open_session(
+            source, stimuli, n_options=n_options, limits=limits, lint=lint
+        ) as session:
             return session.probabilities(parameters)
 
     def open_session(
@@ -142,7 +150,9 @@ class Sandbox:
         if lint:
             check_source(source, limits.source_bytes)
         elif len(source.encode(errors="surrogatepass")) > limits.source_bytes:
-            raise TheoryResourceError(f"the source is longer than {limits.source_bytes} bytes; shorten it.")
+            raise TheoryResourceError(
+                f"the source is longer than {limits.source_bytes} bytes; shorten it."
+            )
         sets = [_prepared(arrays, index) for index, arrays in enumerate(stimuli)]
 
         def start(n_bytes: int) -> Child:
@@ -208,7 +218,8 @@ class Sandbox:
             zygote = self._started()
             try:
                 return zygote.fork(
-                    limits, None if first_bytes is None else make_shared(first_bytes, limits.output_bytes)
+                    limits,
+                    None if first_bytes is None else make_shared(first_bytes, limits.output_bytes),
                 )
             except SandboxUnavailableError:
                 self.close()
@@ -283,10 +294,14 @@ class Session:
                 f"`Limits.output_bytes` = {self._limits.output_bytes}. Ask for fewer draws at once."
             )
         answers = [np.empty(size) for size in sizes]
-        self._ask_probabilities({"parameters": wire.describe(values)}, wire.payload_of(values), answers, values)
+        self._ask_probabilities(
+            {"parameters": wire.describe(values)}, wire.payload_of(values), answers, values
+        )
         self._fresh = False
         self._n_calls += 1
-        if self._n_calls > 1 and not secrets.randbelow(self._n_calls - 1):  # each call with equal chances
+        if self._n_calls > 1 and not secrets.randbelow(
+            self._n_calls - 1
+        ):  # each call with equal chances
             draw = secrets.randbelow(n_draws)
             own = {name: array[draw : draw + 1].copy() for name, array in values.items()}
             self._kept = _Kept(self._n_calls, own, [answer[draw].copy() for answer in answers])
@@ -312,7 +327,9 @@ class Session:
             if gap.max(initial=0.0) <= TOLERANCE:
                 continue
             trial = int(gap.argmax())
-            values = ", ".join(f"{name}={float(array[0]):g}" for name, array in kept.parameters.items() if name)
+            values = ", ".join(
+                f"{name}={float(array[0]):g}" for name, array in kept.parameters.items() if name
+            )
             raise TheoryProbabilityError(
                 f"the theory answers {before[trial]} at call {kept.call} of {n_calls} and {now[0, trial]} in a process "
                 f"that was asked nothing before, at stimuli set {index}, trial {trial}"
@@ -367,9 +384,14 @@ class Session:
         """
         n_draws = 1 if self._paired else len(next(iter(self._walking.values())))
         n_sequences = len(next(iter(trials.values())))
-        chosen = {} if response is None else {"response": np.eye(self._n_options)[np.asarray(response)]}
+        chosen = (
+            {} if response is None else {"response": np.eye(self._n_options)[np.asarray(response)]}
+        )
         parts = {"trials": trials, "by_draw": by_draw, "response": chosen, "feedback": feedback}
-        prepared = {name: {key: np.asarray(array) for key, array in own.items()} for name, own in parts.items()}
+        prepared = {
+            name: {key: np.asarray(array) for key, array in own.items()}
+            for name, own in parts.items()
+        }
         answer = np.empty((n_draws, n_sequences, self._n_options))
         if answer.nbytes > self._limits.output_bytes:
             raise TheoryResourceError(
@@ -379,7 +401,9 @@ class Session:
         header = {"step": {name: wire.describe(own) for name, own in prepared.items()}}
         payload = b"".join(wire.payload_of(own) for own in prepared.values())
         walking = {} if self._paired else self._walking
-        said = self._ask_probabilities(header, payload, [answer], walking, self._step, ("step", "sequence"))
+        said = self._ask_probabilities(
+            header, payload, [answer], walking, self._step, ("step", "sequence")
+        )
         self._step += 1
         if said.get("broadcasts") is False or len(next(iter(self._walking.values()))) > 1:
             self._together[self._paired] = said.get("broadcasts") is not False
@@ -462,12 +486,16 @@ class Session:
             raise _not_an_answer()
         wanted = answers if status == wire.OK else []
         told = said.get("second") if fill else None
-        halves = [flag is True for flag in told] if isinstance(told, list) else [False] * len(wanted)
+        halves = (
+            [flag is True for flag in told] if isinstance(told, list) else [False] * len(wanted)
+        )
         if len(halves) != len(wanted) or any(
             half and answer.shape[-1] != 2 for half, answer in zip(halves, wanted, strict=True)
         ):
             raise _not_an_answer()
-        if payload_bytes != sum(answer.nbytes // (1 + half) for answer, half in zip(wanted, halves, strict=True)):
+        if payload_bytes != sum(
+            answer.nbytes // (1 + half) for answer, half in zip(wanted, halves, strict=True)
+        ):
             raise _not_an_answer()
         read = child.payload_reader(payload_bytes)
         for answer, half in zip(wanted, halves, strict=True):
@@ -517,9 +545,13 @@ def _fill_both(answer: Array, came: Array) -> bool:
 def _normalise(answer: Array) -> bool:
     """Divide ``(n_draws, n_trials, n_options)`` by its sum, in place; False if these are no probabilities."""
     with np.errstate(invalid="ignore"):
-        total = functools.reduce(np.add, np.moveaxis(answer, -1, 0))  # much faster than sum(axis=-1)
+        total = functools.reduce(
+            np.add, np.moveaxis(answer, -1, 0)
+        )  # much faster than sum(axis=-1)
     lowest, least, most = answer.min(), total.min(), total.max()
-    if not (1 - least <= TOLERANCE and most - 1 <= TOLERANCE and lowest >= -TOLERANCE):  # a NaN compares as False
+    if not (
+        1 - least <= TOLERANCE and most - 1 <= TOLERANCE and lowest >= -TOLERANCE
+    ):  # a NaN compares as False
         return False
     if lowest < 0:
         np.maximum(answer, 0, out=answer)
@@ -557,7 +589,9 @@ def _prepared(arrays: StimuliArrays, index: int) -> dict[str, NDArray[Any]]:
     lengths = {array.shape[:1] for array in prepared.values()}
     if len(lengths) != 1 or () in lengths:
         shapes = {name: array.shape for name, array in prepared.items()}
-        raise ValueError(f"stimuli set {index} has shapes {shapes}; every array needs the same first axis, n_trials.")
+        raise ValueError(
+            f"stimuli set {index} has shapes {shapes}; every array needs the same first axis, n_trials."
+        )
     for name, array in prepared.items():
         _check_dtype(name, array)
     return prepared
@@ -585,7 +619,10 @@ def _error_from(said: Mapping[str, Any]) -> TheoryError:
 
 def _printable(text: object) -> str:
     """At most 2000 characters, without any that a terminal would act upon."""
-    return "".join(character if character.isprintable() or character == "\n" else "?" for character in str(text)[:2000])
+    return "".join(
+        character if character.isprintable() or character == "\n" else "?"
+        for character in str(text)[:2000]
+    )
 
 
 def _no_probabilities(
@@ -595,7 +632,9 @@ def _no_probabilities(
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(answer.sum(axis=-1) - 1) <= TOLERANCE) | ~(answer >= -TOLERANCE).all(axis=-1)
     draw, trial = (int(position) for position in np.argwhere(bad)[0])
-    values = ", ".join(f"{name}={float(array[draw]):g}" for name, array in parameters.items() if name)
+    values = ", ".join(
+        f"{name}={float(array[draw]):g}" for name, array in parameters.items() if name
+    )
     return TheoryProbabilityError(
         f"{int(bad.sum())} of {bad.size} answers are no probabilities; the first is {answer[draw, trial]} at "
         f"{units[0]} {index}, draw {draw}{f' ({values})' if values else ''}, {units[1]} {trial}. They must be "

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from theories.errors import SandboxUnavailableError, TheoryError
-from theories.sandbox.client import Sandbox
+from lakatos.theories.errors import SandboxUnavailableError, TheoryError
+from lakatos.theories.sandbox.client import Sandbox
 
 KNOWN_LAYERS = (
     "bwrap",
@@ -31,7 +31,9 @@ KNOWN_LAYERS = (
     "no_clocks",
 )
 """Every name that `theories.sandbox.client.Level.layers` may hold."""
-COIN = "def choose(parameters, trials, xp):\n    return 0.5 + 0 * parameters['x'] + 0 * trials['x']\n"
+COIN = (
+    "def choose(parameters, trials, xp):\n    return 0.5 + 0 * parameters['x'] + 0 * trials['x']\n"
+)
 """A theory that always answers one half."""
 
 

@@ -34,7 +34,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from theories.sandbox import layers, wire, zygote
+from lakatos.theories.sandbox import layers, wire, zygote
 
 ENVIRONMENT = {
     "PYTENSOR_FLAGS": "cxx=,numba__cache=False,base_compiledir=.,compiledir_format=cache,traceback__limit=0",
@@ -57,8 +57,12 @@ Density = Callable[[Array], tuple[float, Array]]
 
 def main() -> NoReturn:
     """Serve the control socket until it closes."""
-    os.environ.update(ENVIRONMENT, HOME=os.getcwd())  # its working folder is private, empty and soon deleted
-    namespaces = layers.enter_namespaces()  # before anything is loaded: it needs a process with one thread
+    os.environ.update(
+        ENVIRONMENT, HOME=os.getcwd()
+    )  # its working folder is private, empty and soon deleted
+    namespaces = (
+        layers.enter_namespaces()
+    )  # before anything is loaded: it needs a process with one thread
     zygote.command(namespaces, prepare(), serve, compiling=True)
 
 
@@ -69,7 +73,7 @@ def prepare() -> int:
     warnings.simplefilter("ignore")
     read_no_more_files()
     importlib.import_module("scipy.special.cython_special")  # Numba looks functions up in it
-    importlib.import_module("theories.sandbox.traced")
+    importlib.import_module("lakatos.theories.sandbox.traced")
     header = {
         "source": "def choose(parameters, trials, xp):\n    return parameters['p'] + 0 * xp.exp(trials['x'])\n",
         "n_options": 2,
@@ -135,7 +139,13 @@ def serve(sent: memoryview, room: memoryview) -> None:
         line = f" at line {failure['line']}" if failure["line"] else ""
         zygote.write_answer({"problem": f"{failure['type']}{line}: {failure['message']}"})
         return
-    zygote.write_answer({"problem": problem, "seconds": time.monotonic() - begun, "n_dimensions": fitted.n_dimensions})
+    zygote.write_answer(
+        {
+            "problem": problem,
+            "seconds": time.monotonic() - begun,
+            "n_dimensions": fitted.n_dimensions,
+        }
+    )
     while not problem:
         header, payload = zygote.read_request()
         (counts, _), _ = answers_from(header, payload, 0)
@@ -170,10 +180,14 @@ class Fitted:
     """
 
     def __init__(
-        self, header: Mapping[str, Any], stimuli: Sequence[Any], counts: Sequence[Array], values: Array | None
+        self,
+        header: Mapping[str, Any],
+        stimuli: Sequence[Any],
+        counts: Sequence[Array],
+        values: Array | None,
     ) -> None:
         nutpie, pm, pt = map(load_library, ("nutpie", "pymc", "pytensor.tensor"))
-        from theories.sandbox.traced import Traced
+        from lakatos.theories.sandbox.traced import Traced
 
         assert values is not None
         self.priors, self.shared = header["priors"], np.array(header["shared"], dtype=bool)
@@ -190,7 +204,10 @@ class Fitted:
                 z = center + spread * offset
                 if self.shared.any():
                     z = pt.switch(self.shared[:, None], offset, z)
-            columns = {prior["name"]: quantile(prior, z[:, place]) for place, prior in enumerate(self.priors)}
+            columns = {
+                prior["name"]: quantile(prior, z[:, place])
+                for place, prior in enumerate(self.priors)
+            }
             total, first = 0.0, 0
             for index, (trials, answers) in enumerate(zip(stimuli, counts, strict=True)):
                 rows = slice(first, first := first + len(answers))
@@ -200,7 +217,9 @@ class Fitted:
                         for place, (name, column) in enumerate(columns.items())
                     }
                 )
-                log_p = log_probabilities(program.choose(parameters, trials, np), answers.shape, header["tiny"])
+                log_p = log_probabilities(
+                    program.choose(parameters, trials, np), answers.shape, header["tiny"]
+                )
                 total = total + (pm.Data(f"answers_{index}", answers) * log_p).sum()
             pm.Potential("log_likelihood", total)
         self.names = [str(variable.name) for variable in model.free_RVs]
@@ -237,15 +256,23 @@ class Fitted:
         n_parameters, n_units = len(self.priors), len(self.shared)
         offset = np.zeros((n_units, n_parameters))
         offset[self.shared, place] = 1.0
-        pieces = {"offset": offset.ravel(), "center": np.eye(n_parameters)[place], "spread": np.zeros(n_parameters)}
+        pieces = {
+            "offset": offset.ravel(),
+            "center": np.eye(n_parameters)[place],
+            "spread": np.zeros(n_parameters),
+        }
         direction = np.concatenate([pieces[name] for name in self.names])
         return direction, np.zeros(self.n_dimensions)
 
     def with_answers(self, counts: Sequence[Array]) -> Any:
         """The compiled model for these answers."""
-        return self.compiled.with_data(**{f"answers_{index}": answers for index, answers in enumerate(counts)})
+        return self.compiled.with_data(
+            **{f"answers_{index}": answers for index, answers in enumerate(counts)}
+        )
 
-    def sample(self, settings: Mapping[str, Any], counts: Sequence[Array]) -> tuple[list[Array], float]:
+    def sample(
+        self, settings: Mapping[str, Any], counts: Sequence[Array]
+    ) -> tuple[list[Array], float]:
         """Run NUTS.
 
         Returns:
@@ -269,7 +296,9 @@ class Fitted:
         size = (settings["chains"], settings["draws"], -1)
         nothing = np.zeros((*size[:2], 0))
         drawn = [
-            np.asarray(found.posterior[name], dtype=np.float64).reshape(size) if name in self.names else nothing
+            np.asarray(found.posterior[name], dtype=np.float64).reshape(size)
+            if name in self.names
+            else nothing
             for name in ("offset", "center", "spread")
         ]
         statistics = [np.asarray(found.sample_stats[name], dtype=np.float64) for name in STATISTICS]
@@ -285,7 +314,10 @@ def quantile(prior: Mapping[str, Any], z: Any) -> Any:
     if prior["kind"].endswith("uniform"):
         latent = low + (high - low) * u
     else:
-        below, above = (math.erfc(-(end - prior["center"]) / prior["spread"] / math.sqrt(2)) / 2 for end in (low, high))
+        below, above = (
+            math.erfc(-(end - prior["center"]) / prior["spread"] / math.sqrt(2)) / 2
+            for end in (low, high)
+        )
         share = pt.clip(below + (above - below) * u, 1e-15, 1 - 1e-15)
         latent = pt.clip(prior["center"] + prior["spread"] * normal_quantile(share), low, high)
     return pt.exp(latent) if is_log else latent
@@ -300,7 +332,7 @@ def normal_quantile(p: Any) -> Any:
 def log_probabilities(answer: Any, shape: tuple[int, ...], tiny: float) -> Any:
     """The theory's answer as the tensor of ``(n_units, n_trials, n_options)`` log probabilities."""
     pt = load_library("pytensor.tensor")
-    from theories.sandbox.traced import UntraceableError, as_tensor, valued
+    from lakatos.theories.sandbox.traced import UntraceableError, as_tensor, valued
 
     n_units, n_trials, n_options = shape
     value, p = np.asarray(valued(answer)), as_tensor(answer).astype("float64")
@@ -309,7 +341,9 @@ def log_probabilities(answer: Any, shape: tuple[int, ...], tiny: float) -> Any:
     if n_options == 2 and value.shape == (n_units, n_trials):
         return pt.log(pt.maximum(pt.stack([1 - p, p], axis=-1), tiny))
     if value.shape != shape:
-        raise UntraceableError(f"`choose` returned an array of shape {value.shape}, not {shape} or {shape[:2]}")
+        raise UntraceableError(
+            f"`choose` returned an array of shape {value.shape}, not {shape} or {shape[:2]}"
+        )
     return pt.log(pt.maximum(p, tiny))
 
 
@@ -364,7 +398,9 @@ def _jumps_within(at: Callable[[float], tuple[float, float]], low: float, high: 
         middle = (low + high) / 2
         center = at(middle)
         halves = ((low, middle, ends[0], center), (middle, high, center, ends[1]))
-        errors = [abs(b[0] - a[0] - (right - left) * (a[1] + b[1]) / 2) for left, right, a, b in halves]
+        errors = [
+            abs(b[0] - a[0] - (right - left) * (a[1] + b[1]) / 2) for left, right, a, b in halves
+        ]
         if not max(errors) > JUMP:
             return False
         low, high, *ends = halves[int(np.argmax(errors))]  # type: ignore[assignment]

@@ -61,8 +61,19 @@ NO_CLOCKS = "no_clocks"
 NO_EXECUTABLE_MEMORY = "no_executable_memory"
 """Name of the layer that forbids machine code made at run time, and with it compilation."""
 
-CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x04000000, 0x08000000, 0x10000000, 0x40000000
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_TSC, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 26, 38
+CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = (
+    0x04000000,
+    0x08000000,
+    0x10000000,
+    0x40000000,
+)
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_TSC, PR_SET_NO_NEW_PRIVS = (
+    1,
+    4,
+    22,
+    26,
+    38,
+)
 AT_SYSINFO_EHDR, SHT_DYNSYM, MAP_FIXED = 33, 11, 16
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
 
@@ -129,7 +140,9 @@ def divert_clocks() -> bool:
     if "__vdso_clock_gettime" not in places:
         return False
     for name in VDSO_CALLS.keys() & places.keys():
-        code = b"\xb8" + struct.pack("<I", VDSO_CALLS[name]) + b"\x0f\x05\xc3"  # mov eax, number; syscall; ret
+        code = (
+            b"\xb8" + struct.pack("<I", VDSO_CALLS[name]) + b"\x0f\x05\xc3"
+        )  # mov eax, number; syscall; ret
         image[places[name] : places[name] + len(code)] = code
     size = ctypes.c_size_t(-(-len(image) // mmap.PAGESIZE) * mmap.PAGESIZE)
     change = libc().mmap
@@ -148,7 +161,9 @@ def vdso_image(base: int) -> tuple[bytearray, dict[str, int]]:
     (table,) = struct.unpack("<Q", ctypes.string_at(base + 40, 8))
     size, n_sections = struct.unpack("<HH", ctypes.string_at(base + 58, 4))
     image = bytearray(ctypes.string_at(base, table + size * n_sections))
-    sections = [struct.unpack_from("<IIQQQQII", image, table + size * index) for index in range(n_sections)]
+    sections = [
+        struct.unpack_from("<IIQQQQII", image, table + size * index) for index in range(n_sections)
+    ]
     found = {}
     for _, kind, _, _, offset, length, link, *_ in sections:
         if kind != SHT_DYNSYM:
@@ -161,7 +176,9 @@ def vdso_image(base: int) -> tuple[bytearray, dict[str, int]]:
     return image, found
 
 
-def give_up_rights(address_space: int, *, compiling: bool = False, diverted: bool = False) -> tuple[str, ...]:
+def give_up_rights(
+    address_space: int, *, compiling: bool = False, diverted: bool = False
+) -> tuple[str, ...]:
     """Apply every layer that works here, in an order in which none undoes another; return their names.
 
     Args:
@@ -254,7 +271,11 @@ def restrict_files() -> None:
     attributes = struct.pack("<QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
     ruleset = call(
-        "syscall", LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(attributes), ctypes.c_size_t(size), 0
+        "syscall",
+        LANDLOCK_CREATE_RULESET,
+        ctypes.create_string_buffer(attributes),
+        ctypes.c_size_t(size),
+        0,
     )
     try:
         call("syscall", LANDLOCK_RESTRICT_SELF, ruleset, 0)
@@ -276,7 +297,12 @@ def filter_program(compiling: bool = False) -> bytes:
         (load, 0, 0, 0),  # the number of the call
         (at_least, 0, 1, 0x40000000),  # the x32 variant
         (answer, 0, 0, kill),
-        (equal, 0, 1, CLONE3),  # its flags cannot be read here; ENOSYS makes the C library fall back
+        (
+            equal,
+            0,
+            1,
+            CLONE3,
+        ),  # its flags cannot be read here; ENOSYS makes the C library fall back
         (answer, 0, 0, 0x00050000 | 38),
     ]
     if compiling:

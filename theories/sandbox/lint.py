@@ -7,8 +7,8 @@ import re
 import threading
 import unicodedata
 
-from theories.errors import TheoryLintError
-from theories.sandbox.wire import IMPORTS
+from lakatos.theories.errors import TheoryLintError
+from lakatos.theories.sandbox.wire import IMPORTS
 
 MAX_SOURCE_BYTES = 65536
 # fmt: off
@@ -50,7 +50,9 @@ def check_source(source: str, max_bytes: int = MAX_SOURCE_BYTES) -> None:
         n_bytes = len(source.encode())
     except UnicodeEncodeError as error:
         line = source.count("\n", 0, error.start) + 1
-        raise TheoryLintError(f"line {line} of the source holds half a character; write plain text.") from None
+        raise TheoryLintError(
+            f"line {line} of the source holds half a character; write plain text."
+        ) from None
     if n_bytes > max_bytes:
         line = source.encode()[:max_bytes].count(b"\n") + 1
         raise TheoryLintError(
@@ -59,14 +61,21 @@ def check_source(source: str, max_bytes: int = MAX_SOURCE_BYTES) -> None:
         )
     for number, text in enumerate(re.split("\r\n|\r|\n", source), start=1):
         for character in text:
-            if unicodedata.category(character) in ("Cc", "Cf", "Co", "Zl", "Zp") and character != "\t":
+            if (
+                unicodedata.category(character) in ("Cc", "Cf", "Co", "Zl", "Zp")
+                and character != "\t"
+            ):
                 raise TheoryLintError(
                     f"line {number} of the source holds the invisible character U+{ord(character):04X}; remove it."
                 )
     try:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        where = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else "the source"
+        where = (
+            f"line {error.lineno}"
+            if isinstance(error, SyntaxError) and error.lineno
+            else "the source"
+        )
         raise TheoryLintError(f"{where} does not parse: {getattr(error, 'msg', error)}.") from None
     for node in ast.walk(tree):
         check_node(node)
@@ -86,25 +95,45 @@ def check_node(node: ast.AST) -> None:
             modules = ["scipy.special"]
         for name in names:
             if name in FORBIDDEN_ATTRIBUTES:
-                raise TheoryLintError(f"line {line_of(node)} imports {name!r}; theories read and write no files.")
+                raise TheoryLintError(
+                    f"line {line_of(node)} imports {name!r}; theories read and write no files."
+                )
     elif isinstance(node, ast.Attribute):
         names = [node.attr]
         if node.attr in FORBIDDEN_ATTRIBUTES:
-            raise TheoryLintError(f"line {line_of(node)} uses .{node.attr}; theories read and write no files.")
+            raise TheoryLintError(
+                f"line {line_of(node)} uses .{node.attr}; theories read and write no files."
+            )
         if node.attr in INTROSPECTION:
-            raise TheoryLintError(f"line {line_of(node)} uses .{node.attr}; theories do not look into the interpreter.")
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\{[^{}]*__", node.value):
-        raise TheoryLintError(f"line {line_of(node)} holds a format string that reaches for a name starting with __.")
+            raise TheoryLintError(
+                f"line {line_of(node)} uses .{node.attr}; theories do not look into the interpreter."
+            )
+    elif (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"\{[^{}]*__", node.value)
+    ):
+        raise TheoryLintError(
+            f"line {line_of(node)} holds a format string that reaches for a name starting with __."
+        )
     elif isinstance(node, ast.Name):
         names = [node.id]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FORBIDDEN_CALLS:
-        raise TheoryLintError(f"line {line_of(node)} calls {node.func.id}(); write the computation out without it.")
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in FORBIDDEN_CALLS
+    ):
+        raise TheoryLintError(
+            f"line {line_of(node)} calls {node.func.id}(); write the computation out without it."
+        )
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         names = [node.name]
     elif isinstance(node, ast.arg | ast.keyword):
         names = [node.arg or ""]
     for module in modules:
-        if module not in IMPORTS and not re.fullmatch(r"numpy\.(fft|linalg|ma|polynomial|random)", module):
+        if module not in IMPORTS and not re.fullmatch(
+            r"numpy\.(fft|linalg|ma|polynomial|random)", module
+        ):
             hint = HINTS.get(module, f"a theory may import {', '.join(IMPORTS[1:])}")
             raise TheoryLintError(f"line {line_of(node)} imports {module!r}; {hint}.")
     for name in names:

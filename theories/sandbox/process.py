@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import scipy
 
-from theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
-from theories.sandbox import wire
-from theories.sandbox.shared import Shared, is_shared
+from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
+from lakatos.theories.sandbox import wire
+from lakatos.theories.sandbox.shared import Shared, is_shared
 
 if TYPE_CHECKING:
-    from theories.sandbox.client import Limits
+    from lakatos.theories.sandbox.client import Limits
 
 START_SECONDS = 60.0
 ANSWER_SECONDS = 10.0
@@ -48,7 +48,13 @@ class Child:
     """A child process as the laboratory sees it: two pipes, read and written with a deadline, and shared memory."""
 
     def __init__(
-        self, zygote: Zygote, pid: int, requests: int, answers: int, limits: Limits, shared: Shared | None = None
+        self,
+        zygote: Zygote,
+        pid: int,
+        requests: int,
+        answers: int,
+        limits: Limits,
+        shared: Shared | None = None,
     ) -> None:
         self._zygote, self._pid, self._requests, self._answers = zygote, pid, requests, answers
         self._limits, self._shared = limits, shared
@@ -61,7 +67,9 @@ class Child:
     def start_clock(self) -> None:
         """Begin a call; what the theory wrote without being asked ends it."""
         if self._closed:
-            raise TheoryResourceError("this session has ended, because of an earlier failure or `close`; open another.")
+            raise TheoryResourceError(
+                "this session has ended, because of an earlier failure or `close`; open another."
+            )
         self._deadline = time.monotonic() + self._limits.wall_seconds
         self._processor_deadline = None
         if self._came or ready(self._answers, select.POLLIN, 0.0):
@@ -151,7 +159,9 @@ class Child:
 
     def _wait(self, descriptor: int, event: int) -> None:
         """Return when the pipe is ready; end the child when a limit is reached first."""
-        while not ready(descriptor, event, min(self._deadline - time.monotonic(), PROCESSOR_CHECK_SECONDS)):
+        while not ready(
+            descriptor, event, min(self._deadline - time.monotonic(), PROCESSOR_CHECK_SECONDS)
+        ):
             limits = self._limits
             if time.monotonic() >= self._deadline:
                 self.close()
@@ -206,7 +216,7 @@ class Zygote:
         self,
         prefix: Sequence[str] = (),
         *,
-        module: str = "theories.sandbox.zygote",
+        module: str = "lakatos.theories.sandbox.zygote",
         start_seconds: float = START_SECONDS,
     ) -> None:
         self._lock = threading.RLock()
@@ -225,7 +235,11 @@ class Zygote:
             "PYTHONPATH": os.pathsep.join(map(str, import_roots())),
         }
         # Its working folder is empty and, once it has started, deleted, so that nothing can be put there either.
-        with theirs, tempfile.TemporaryFile() as complaints, tempfile.TemporaryDirectory(prefix="lakatos-") as empty:
+        with (
+            theirs,
+            tempfile.TemporaryFile() as complaints,
+            tempfile.TemporaryDirectory(prefix="lakatos-") as empty,
+        ):
             try:
                 self._process = subprocess.Popen(
                     [*prefix, sys.executable, "-s", "-P", "-c", code],
@@ -244,20 +258,26 @@ class Zygote:
                 complaints.seek(0)
                 text = complaints.read(2000).decode(errors="replace").strip()
                 self.close()
-                raise SandboxUnavailableError(f"the sandbox does not start: {text or error}") from None
+                raise SandboxUnavailableError(
+                    f"the sandbox does not start: {text or error}"
+                ) from None
 
     @property
     def alive(self) -> bool:
         """Whether it still runs and has nothing unasked to say."""
         with self._lock:
-            return self._process.poll() is None and not ready(self._control.fileno(), select.POLLIN, 0.0)
+            return self._process.poll() is None and not ready(
+                self._control.fileno(), select.POLLIN, 0.0
+            )
 
     def fork(self, limits: Limits, shared: Shared | None = None) -> Child:
         """A child that has given up its rights and waits for its theory; it takes ``shared`` over."""
         inner_requests, requests = os.pipe()
         answers, inner_answers = os.pipe()
         for pipe in (requests, answers):
-            with contextlib.suppress(OSError, AttributeError):  # large arrays take fewer turns; refused to some users
+            with contextlib.suppress(
+                OSError, AttributeError
+            ):  # large arrays take fewer turns; refused to some users
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         try:
             if shared:
@@ -277,7 +297,9 @@ class Zygote:
         child = Child(self, pid, requests, answers, limits, shared)
         if not ready(answers, select.POLLIN, ANSWER_SECONDS) or os.read(answers, 1) != wire.READY:
             child.close()
-            raise SandboxUnavailableError("a child could not give up its rights as the first one did; nothing was run.")
+            raise SandboxUnavailableError(
+                "a child could not give up its rights as the first one did; nothing was run."
+            )
         return child
 
     def ask(self, name: bytes, argument: int, descriptors: tuple[int, ...] = ()) -> int:
@@ -289,10 +311,14 @@ class Zygote:
                     socket.send_fds(self._control, command, descriptors)
                 else:
                     self._control.sendall(command[0])
-                (answer,) = wire.REPLY.unpack(self._receive(wire.REPLY.size, time.monotonic() + ANSWER_SECONDS))
+                (answer,) = wire.REPLY.unpack(
+                    self._receive(wire.REPLY.size, time.monotonic() + ANSWER_SECONDS)
+                )
             except (OSError, SandboxUnavailableError) as error:
                 self.close()
-                raise SandboxUnavailableError(f"the sandbox process does not answer: {error}") from None
+                raise SandboxUnavailableError(
+                    f"the sandbox process does not answer: {error}"
+                ) from None
         return int(answer)
 
     def close(self) -> None:
@@ -364,7 +390,11 @@ def bwrap_command(bwrap: str, scratch_bytes: int = 0) -> list[str]:
         Path(sys.base_exec_prefix),
         Path(os.path.realpath(sys.executable)),
     }
-    roots |= {PROJECT / "theories" / "__init__.py", PROJECT / "theories" / "sandbox", *import_roots()[1:]}
+    roots |= {
+        PROJECT / "theories" / "__init__.py",
+        PROJECT / "theories" / "sandbox",
+        *import_roots()[1:],
+    }
     for path in (Path("/nix/store"), Path("/etc/ld.so.cache"), *sorted(roots)):
         if not path.is_relative_to("/usr"):
             command += ["--ro-bind-try", str(path), str(path)]

@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any, NoReturn
 
-from theories.sandbox import layers, wire, zygote
+from lakatos.theories.sandbox import layers, wire, zygote
 
 
 class RefusedError(Exception):
@@ -42,7 +42,9 @@ def serve(sent: memoryview, room: memoryview) -> None:
     try:
         module = types.ModuleType("program")
         sys.modules["program"] = module
-        exec(compile(header["source"], wire.SOURCE_NAME, "exec", dont_inherit=True), module.__dict__)
+        exec(
+            compile(header["source"], wire.SOURCE_NAME, "exec", dont_inherit=True), module.__dict__
+        )
         if not callable(getattr(module, "run", None)):
             raise zygote.ShapeError("the source defines no function `run(arguments, call)`")
         if header.get("compile_only"):

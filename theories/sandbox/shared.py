@@ -46,7 +46,9 @@ class Shared:
         fixed = SEAL_SHRINK | SEAL_GROW | SEAL_SEAL
         try:
             for n_bytes in (kept_bytes + CALL_BYTES, answer_bytes):
-                self.descriptors += (os.memfd_create("lakatos", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING),)
+                self.descriptors += (
+                    os.memfd_create("lakatos", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING),
+                )
                 os.ftruncate(self.descriptors[-1], n_bytes)
             sending, answering = self.descriptors
             self._sent = mmap.mmap(sending, 0)
@@ -97,4 +99,6 @@ def map_shared(descriptors: Sequence[int]) -> tuple[memoryview, memoryview]:
     if len(descriptors) < 2:
         return memoryview(b""), memoryview(b"")
     sending, answering = descriptors
-    return memoryview(mmap.mmap(sending, 0, prot=mmap.PROT_READ)), memoryview(mmap.mmap(answering, 0))
+    return memoryview(mmap.mmap(sending, 0, prot=mmap.PROT_READ)), memoryview(
+        mmap.mmap(answering, 0)
+    )

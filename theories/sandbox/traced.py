@@ -39,15 +39,21 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, tensor: Tensor, value: Any) -> None:
         self.tensor, self.value = tensor, np.asarray(value)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
+    ) -> Any:
         if method == "reduce" and ufunc in REDUCTIONS:
             return apply(REDUCTIONS[ufunc], inputs, kwargs)
         # `a += b` on a traced array binds a new one; written into any other array, the graph would be lost
         if method != "__call__" or kwargs or (out is not None and out[0] is not inputs[0]):
-            refuse(f"numpy.{ufunc.__name__}.{method} with {', '.join(kwargs) or 'another array to write into'}")
+            refuse(
+                f"numpy.{ufunc.__name__}.{method} with {', '.join(kwargs) or 'another array to write into'}"
+            )
         return apply(ufunc, inputs, {})
 
-    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any
+    ) -> Any:
         if function in OF_SHAPE:
             return function(*valued(args), **valued(kwargs))
         return apply(function, args, kwargs)
@@ -135,14 +141,18 @@ def apply(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) ->
     if function in ELEMENTWISE:
         tensors = [as_tensor(item) for item in args]
         if value.dtype != bool:  # PyTensor adds truth values as such
-            tensors = [item.astype(value.dtype.name) if item.dtype == "bool" else item for item in tensors]
+            tensors = [
+                item.astype(value.dtype.name) if item.dtype == "bool" else item for item in tensors
+            ]
         tensor = ELEMENTWISE[function](*tensors)
     elif function in POINTWISE_WITH_ZEROS:
         tensor = POINTWISE_WITH_ZEROS[function](*args)
     elif function in STRUCTURAL:
         tensor = STRUCTURAL[function](value, *args, **kwargs)
     else:
-        refuse(f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', function)}")
+        refuse(
+            f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', function)}"
+        )
     if tensor.type.ndim != np.ndim(value):
         refuse(f"numpy.{function.__name__} in this form")
     return Traced(tensor, value)
@@ -176,7 +186,14 @@ def normal_log_cdf(x: Tensor) -> Tensor:
 def along(name: str) -> Callable[..., Tensor]:
     """A reduction of PyTensor with NumPy's arguments."""
 
-    def reduced(value: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def reduced(
+        value: Any,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+    ) -> Any:
         x = as_tensor(a)
         if x.dtype == "bool" and name not in ("any", "all"):
             x = x.astype("int64")
@@ -201,7 +218,9 @@ def axes_after(function: Callable[..., Any], a: Any, args: Any, kwargs: Any) -> 
 
 def rearranged(function: Callable[..., Any]) -> Callable[..., Tensor]:
     """``transpose``, ``swapaxes`` or ``moveaxis``."""
-    return lambda value, a, *args, **kwargs: as_tensor(a).transpose(*axes_after(function, a, args, kwargs))
+    return lambda value, a, *args, **kwargs: as_tensor(a).transpose(
+        *axes_after(function, a, args, kwargs)
+    )
 
 
 def clipped(value: Any, a: Any, a_min: Any = None, a_max: Any = None, **limits: Any) -> Tensor:
@@ -221,7 +240,9 @@ def chosen(value: Any, condition: Any, *options: Any) -> Tensor:
 
 
 def _sequence(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda value, arrays, axis=0, **_: function([as_tensor(item) for item in arrays], axis=axis)
+    return lambda value, arrays, axis=0, **_: function(
+        [as_tensor(item) for item in arrays], axis=axis
+    )
 
 
 def _plain(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -292,9 +313,15 @@ ELEMENTWISE: dict[Any, Callable[..., Tensor]] = {
     special.erf: pt.erf,
     special.erfc: pt.erfc,
     special.gammaln: pt.gammaln,
-    special.xlogy: lambda x, y: pt.switch(pt.eq(x, 0), 0.0, x * pt.log(pt.switch(pt.eq(x, 0), 1.0, y))),
+    special.xlogy: lambda x, y: pt.switch(
+        pt.eq(x, 0), 0.0, x * pt.log(pt.switch(pt.eq(x, 0), 1.0, y))
+    ),
 }
-POINTWISE_WITH_ZEROS: dict[Any, Callable[..., Tensor]] = {np.power: power, np.float_power: power, np.sqrt: root}
+POINTWISE_WITH_ZEROS: dict[Any, Callable[..., Tensor]] = {
+    np.power: power,
+    np.float_power: power,
+    np.sqrt: root,
+}
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
     np.multiply: np.prod,
@@ -304,12 +331,17 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.logical_or: np.any,
 }
 STRUCTURAL: dict[Any, Callable[..., Tensor]] = {
-    **{getattr(np, name): along(name) for name in ("sum", "mean", "prod", "max", "min", "any", "all", "var", "std")},
+    **{
+        getattr(np, name): along(name)
+        for name in ("sum", "mean", "prod", "max", "min", "any", "all", "var", "std")
+    },
     np.argmax: place_of("argmax"),
     np.argmin: place_of("argmin"),
     np.where: chosen,
     np.clip: clipped,
-    np.argsort: lambda value, a, axis=-1, **_: pt.argsort(as_tensor(a), axis=axis, kind="mergesort"),
+    np.argsort: lambda value, a, axis=-1, **_: pt.argsort(
+        as_tensor(a), axis=axis, kind="mergesort"
+    ),
     np.sort: lambda value, a, axis=-1, **_: pt.sort(as_tensor(a), axis=axis),
     np.cumsum: _plain(pt.cumsum),
     np.cumprod: _plain(pt.cumprod),
@@ -324,8 +356,12 @@ STRUCTURAL: dict[Any, Callable[..., Tensor]] = {
     np.squeeze: _reshaped,
     np.expand_dims: _reshaped,
     np.broadcast_to: lambda value, a, *_, **__: pt.broadcast_to(as_tensor(a), value.shape),
-    np.take_along_axis: lambda value, a, indices, axis=-1: pt.take_along_axis(as_tensor(a), as_tensor(indices), axis),
-    np.take: lambda value, a, indices, axis=None, **_: pt.take(as_tensor(a), as_tensor(indices), axis=axis),
+    np.take_along_axis: lambda value, a, indices, axis=-1: pt.take_along_axis(
+        as_tensor(a), as_tensor(indices), axis
+    ),
+    np.take: lambda value, a, indices, axis=None, **_: pt.take(
+        as_tensor(a), as_tensor(indices), axis=axis
+    ),
     np.dot: lambda value, a, b, out=None: pt.dot(as_tensor(a), as_tensor(b)),
     np.tensordot: lambda value, a, b, axes=2: pt.tensordot(as_tensor(a), as_tensor(b), axes=axes),
     np.einsum: lambda value, pattern, *arrays, **_: pt.einsum(pattern, *map(as_tensor, arrays)),
@@ -335,7 +371,9 @@ STRUCTURAL: dict[Any, Callable[..., Tensor]] = {
     np.copy: _plain(lambda x, *_, **__: x),
 }
 """Counterparts that also get the value, for its shape and type."""
-OF_SHAPE = frozenset((np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.shape, np.ndim, np.size))
+OF_SHAPE = frozenset(
+    (np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.shape, np.ndim, np.size)
+)
 """Functions of the shape alone."""
 
 

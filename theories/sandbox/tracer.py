@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theories.errors import SandboxUnavailableError, TheoryResourceError
-from theories.prior import Prior
-from theories.sandbox import wire
-from theories.sandbox.client import Level, Limits, Sandbox, Session
-from theories.sandbox.inference import STATISTICS
-from theories.sandbox.lint import check_source
-from theories.sandbox.process import Child, Zygote, bwrap_command
+from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError
+from lakatos.theories.prior import Prior
+from lakatos.theories.sandbox import wire
+from lakatos.theories.sandbox.client import Level, Limits, Sandbox, Session
+from lakatos.theories.sandbox.inference import STATISTICS
+from lakatos.theories.sandbox.lint import check_source
+from lakatos.theories.sandbox.process import Child, Zygote, bwrap_command
 
 Array = NDArray[np.float64]
 LIMITS = Limits(wall_seconds=3600.0, cpu_seconds=900.0, memory_bytes=4 * 2**30, output_bytes=2**30)
@@ -47,7 +47,9 @@ class Sampled:
 class Tracer(Sandbox):
     """A sandbox in which PyMC is loaded and machine code may be made. It starts slowly; keep it."""
 
-    def __init__(self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True) -> None:
+    def __init__(
+        self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True
+    ) -> None:
         super().__init__(require=require, limits=limits, bwrap=bwrap)
 
     def compile(
@@ -92,7 +94,9 @@ class Tracer(Sandbox):
             "tiny": tiny,
             "stimuli": [wire.describe(arrays) for arrays in stimuli],
         }
-        return Compiled(child, header, b"".join(map(wire.payload_of, stimuli)), counts, values, limits)
+        return Compiled(
+            child, header, b"".join(map(wire.payload_of, stimuli)), counts, values, limits
+        )
 
     def _start(self) -> tuple[Zygote, Level]:
         outer: tuple[str, ...] = ()
@@ -127,17 +131,23 @@ class Compiled(Session):
         self._n_center = 0 if all(header["shared"]) else self._n_parameters
         arrays = {**_named(counts), "values": np.ascontiguousarray(values, dtype=np.float64)}
         try:
-            said = self._ask({**header, "answers": wire.describe(arrays)}, payload + wire.payload_of(arrays), [])
+            said = self._ask(
+                {**header, "answers": wire.describe(arrays)}, payload + wire.payload_of(arrays), []
+            )
         except BaseException:
             self.close()
             raise
         problem = str(said.get("problem", "it does not say"))[:2000]
-        self.problem = "".join(character if character.isprintable() else " " for character in problem)
+        self.problem = "".join(
+            character if character.isprintable() else " " for character in problem
+        )
         """Why the theory was not traced; empty if it was."""
         self.seconds = _number(said.get("seconds"))
         """What tracing and compiling took."""
 
-    def sample(self, counts: Sequence[Array], *, draws: int, tune: int, chains: int, cores: int, seed: int) -> Sampled:
+    def sample(
+        self, counts: Sequence[Array], *, draws: int, tune: int, chains: int, cores: int, seed: int
+    ) -> Sampled:
         """Draws by NUTS, for the answers given; arguments as nutpie's.
 
         Raises:
@@ -166,24 +176,33 @@ class Compiled(Session):
         with self._lock:
             said = self._ask(header, wire.payload_of(arrays), parts)
         if not all(np.isfinite(part).all() for part in parts[:3]) or not (spread > 0).all():
-            raise TheoryResourceError("the draws that came back are not all finite, with spreads above 0; do not use.")
+            raise TheoryResourceError(
+                "the draws that came back are not all finite, with spreads above 0; do not use."
+            )
         shaped = offset.reshape(*size, self._n_units, self._n_parameters)
         named = {name: statistics[..., place] for place, name in enumerate(STATISTICS)}
         return Sampled(shaped, center, spread, named, _number(said.get("seconds")))
 
 
 def _zygote(prefix: Sequence[str]) -> Zygote:
-    return Zygote(prefix, module="theories.sandbox.inference", start_seconds=START_SECONDS)
+    return Zygote(prefix, module="lakatos.theories.sandbox.inference", start_seconds=START_SECONDS)
 
 
 def _literal(name: str, prior: Prior) -> dict[str, Any]:
     """A prior as JSON, which knows no NaN."""
     fields = {"name": name, "kind": prior.kind, "low": prior.low, "high": prior.high}
-    return fields if prior.kind.endswith("uniform") else fields | {"center": prior.center, "spread": prior.spread}
+    return (
+        fields
+        if prior.kind.endswith("uniform")
+        else fields | {"center": prior.center, "spread": prior.spread}
+    )
 
 
 def _named(counts: Sequence[Array]) -> dict[str, Array]:
-    return {str(index): np.ascontiguousarray(item, dtype=np.float64) for index, item in enumerate(counts)}
+    return {
+        str(index): np.ascontiguousarray(item, dtype=np.float64)
+        for index, item in enumerate(counts)
+    }
 
 
 def _number(value: Any) -> float:

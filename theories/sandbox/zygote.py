@@ -27,9 +27,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from theories.sandbox import layers, wire
-from theories.sandbox.layout import FEW, columns
-from theories.sandbox.shared import is_shared, kept_bytes, map_shared
+from lakatos.theories.sandbox import layers, wire
+from lakatos.theories.sandbox.layout import FEW, columns
+from lakatos.theories.sandbox.shared import is_shared, kept_bytes, map_shared
 
 Function = Callable[..., Any]
 REQUESTS, ANSWERS = 3, 4
@@ -51,7 +51,9 @@ def main() -> NoReturn:
     command(layers.enter_namespaces(), address_space, serve)
 
 
-def command(namespaces: Sequence[str], address_space: int, serve: Serve, *, compiling: bool = False) -> NoReturn:
+def command(
+    namespaces: Sequence[str], address_space: int, serve: Serve, *, compiling: bool = False
+) -> NoReturn:
     """Serve the control socket until it closes: say which layers there are, then fork, time and end children.
 
     Args:
@@ -102,7 +104,13 @@ def prepare() -> int:
     """Load what theories use, and return the address space in bytes that this takes."""
     for module in wire.IMPORTS:
         importlib.import_module(module)
-    for part in ("fft", "linalg", "ma", "polynomial", "random"):  # NumPy would load them on first use
+    for part in (
+        "fft",
+        "linalg",
+        "ma",
+        "polynomial",
+        "random",
+    ):  # NumPy would load them on first use
         importlib.import_module(f"numpy.{part}")
     np.random.seed(0)  # noqa: NPY002
     np.ones((2, 2)) @ np.ones((2, 2))
@@ -147,7 +155,11 @@ def probe(address_space: int, give_up: GiveUp) -> tuple[str, ...]:
 
 
 def child(
-    descriptors: Sequence[int], address_space: int, expected: tuple[str, ...], serve: Serve, give_up: GiveUp
+    descriptors: Sequence[int],
+    address_space: int,
+    expected: tuple[str, ...],
+    serve: Serve,
+    give_up: GiveUp,
 ) -> NoReturn:
     """Give up all rights, then read one theory and answer for it until the requests end.
 
@@ -162,8 +174,13 @@ def child(
         os.setsid()
         sent, room = map_shared(descriptors[2:])
         null = os.open(os.devnull, os.O_RDWR)
-        sources = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 32) for descriptor in (null, null, null, *descriptors[:2])]
-        for descriptor, source in enumerate(sources):  # copied above 32 first, so that none overwrites another
+        sources = [
+            fcntl.fcntl(descriptor, fcntl.F_DUPFD, 32)
+            for descriptor in (null, null, null, *descriptors[:2])
+        ]
+        for descriptor, source in enumerate(
+            sources
+        ):  # copied above 32 first, so that none overwrites another
             os.dup2(source, descriptor)
         os.closerange(ANSWERS + 1, 256)  # the zygote never holds more than a handful
         warnings.simplefilter("ignore")
@@ -210,7 +227,9 @@ def serve(sent: memoryview, room: memoryview) -> None:
                 parts, _ = wire.parts_from(header["step"], payload)
                 assert walk is not None
                 answers = [walk.step(**parts)]
-                write_answer({"broadcasts": walk.broadcasts, "second": seconds(answers)}, answers, room=room)
+                write_answer(
+                    {"broadcasts": walk.broadcasts, "second": seconds(answers)}, answers, room=room
+                )
                 continue
             parameters, _ = wire.arrays_from(header["parameters"], payload)
             if header.get("begin"):
@@ -231,7 +250,9 @@ class Arguments(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"there is no {name!r} here; there are {', '.join(map(repr, self))}") from None
+            raise AttributeError(
+                f"there is no {name!r} here; there are {', '.join(map(repr, self))}"
+            ) from None
 
     def __missing__(self, name: str) -> Any:
         raise KeyError(f"there is no {name!r} here; there are {', '.join(map(repr, self))}")
@@ -283,10 +304,13 @@ class Evaluator:
             return self.alone(parameters, 0)
         if self.broadcasts is not False:
             try:
-                together = self.ask({name: values[:, None] for name, values in parameters.items()}, n_draws)
+                together = self.ask(
+                    {name: values[:, None] for name, values in parameters.items()}, n_draws
+                )
                 if self.broadcasts is None:
                     self.broadcasts = all(
-                        agree(together[draw : draw + 1], self.alone(parameters, draw)) for draw in (0, n_draws - 1)
+                        agree(together[draw : draw + 1], self.alone(parameters, draw))
+                        for draw in (0, n_draws - 1)
                     )
                 if self.broadcasts:
                     return together
@@ -302,7 +326,9 @@ class Evaluator:
         """One draw, as arrays ``(1, 1)``; as plain numbers if the theory takes these only, as `float` and `math` do."""
         if not self.scalars:
             try:
-                return self.ask({name: values[draw : draw + 1, None] for name, values in parameters.items()}, 1)
+                return self.ask(
+                    {name: values[draw : draw + 1, None] for name, values in parameters.items()}, 1
+                )
             except TypeError as error:
                 first = error
         try:
@@ -339,17 +365,28 @@ class Walk:
         broadcasts: bool | None,
         paired: bool = False,
     ) -> None:
-        self.program, self.parameters, self.n_options, self.paired = program, parameters, n_options, paired
+        self.program, self.parameters, self.n_options, self.paired = (
+            program,
+            parameters,
+            n_options,
+            paired,
+        )
         self.n_draws = len(next(iter(parameters.values())))
         self.broadcasts = broadcasts
         self.past: list[dict[str, Any]] = []
         self.strands: dict[int | None, Strand] = {}
         if self.n_draws > 1 and broadcasts is not False:
-            together = {name: values[None] if paired else values[:, None] for name, values in parameters.items()}
+            together = {
+                name: values[None] if paired else values[:, None]
+                for name, values in parameters.items()
+            }
             self.strands[None] = Strand(program, together)
         watched = {0, self.n_draws - 1} if broadcasts is None else set()
         self.strands.update(
-            {draw: self.alone(draw) for draw in watched or (() if self.strands else range(self.n_draws))}
+            {
+                draw: self.alone(draw)
+                for draw in watched or (() if self.strands else range(self.n_draws))
+            }
         )
 
     def step(
@@ -365,7 +402,9 @@ class Walk:
             return self.one_by_one(now)
         try:
             everything = (slice(None), slice(None))
-            together = self.strands[None].advance(now, everything, 1 if self.paired else self.n_draws, self.n_options)
+            together = self.strands[None].advance(
+                now, everything, 1 if self.paired else self.n_draws, self.n_options
+            )
             watched = [draw for draw in self.strands if draw is not None]
             same = all(agree(together[self.part(draw)], self.ahead(draw, now)) for draw in watched)
         except MemoryError:
@@ -386,7 +425,9 @@ class Walk:
 
     def one_by_one(self, now: Mapping[str, Any]) -> wire.AnyArray:
         """All draws, each alone."""
-        return joined([self.ahead(draw, now) for draw in range(self.n_draws)], axis=1 if self.paired else 0)
+        return joined(
+            [self.ahead(draw, now) for draw in range(self.n_draws)], axis=1 if self.paired else 0
+        )
 
     def ahead(self, draw: int, now: Mapping[str, Any]) -> wire.AnyArray:
         """One draw's next step."""
@@ -399,7 +440,10 @@ class Walk:
 
     def alone(self, draw: int) -> Strand:
         """One draw at the beginning."""
-        return Strand(self.program, {name: values[draw : draw + 1, None] for name, values in self.parameters.items()})
+        return Strand(
+            self.program,
+            {name: values[draw : draw + 1, None] for name, values in self.parameters.items()},
+        )
 
 
 class Strand:
@@ -412,7 +456,9 @@ class Strand:
         self.many = False
         """Whether there are so many draws and sequences that `theories.sandbox.layout` pays."""
 
-    def advance(self, now: Mapping[str, Any], part: tuple[slice, slice], n_draws: int, n_options: int) -> wire.AnyArray:
+    def advance(
+        self, now: Mapping[str, Any], part: tuple[slice, slice], n_draws: int, n_options: int
+    ) -> wire.AnyArray:
         """Learn from the step before and choose at this one, which concerns ``part`` of the draws and sequences."""
         choose, start, learn = self.program
         draws, sequences = part
@@ -422,14 +468,20 @@ class Strand:
                 name: array[:, sequences] if len(array) == 1 else array[draws, sequences]
                 for name, array in arrays.items()
             }
-            long = [name for name, part in parts.items() if self.many and part.shape[0] * part.shape[1] >= FEW]
+            long = [
+                name
+                for name, part in parts.items()
+                if self.many and part.shape[0] * part.shape[1] >= FEW
+            ]
             return Arguments(parts | {name: columns(parts[name]) for name in long})
 
         shown = {name: array[sequences] for name, array in now["trials"].items()}
         n_sequences = len(next(iter(shown.values())))
         if self.trials is None and n_draws * n_sequences >= FEW:
             self.many = True
-            self.parameters = Arguments({name: columns(values) for name, values in self.parameters.items()})
+            self.parameters = Arguments(
+                {name: columns(values) for name, values in self.parameters.items()}
+            )
         trials = Arguments({**shown, **own(now["by_draw"])})
         np.random.seed(0)  # noqa: NPY002
         with np.errstate(all="ignore"):
@@ -440,13 +492,16 @@ class Strand:
                     self.state = start(self.parameters, trials, np)
                 else:
                     response = own(now["response"])["response"]
-                    self.state = learn(self.parameters, self.trials, np, self.state, response, own(now["feedback"]))
+                    self.state = learn(
+                        self.parameters, self.trials, np, self.state, response, own(now["feedback"])
+                    )
                 self.trials = trials
                 answer = choose(self.parameters, trials, np, self.state)
         # Before anything was learned an answer may be the same for all draws or all people.
         values = np.asarray(answer)
         if values.ndim in (2, 3) and all(
-            size in (1, wanted) for size, wanted in zip(values.shape, (n_draws, n_sequences), strict=False)
+            size in (1, wanted)
+            for size, wanted in zip(values.shape, (n_draws, n_sequences), strict=False)
         ):
             answer = np.broadcast_to(values, (n_draws, n_sequences, *values.shape[2:]))
         return shaped(answer, n_draws, n_sequences, n_options)
@@ -463,7 +518,9 @@ def shaped(answer: Any, n_draws: int, n_trials: int, n_options: int) -> wire.Any
     except ValueError:
         raise ShapeError("`choose` returned lists of unequal length") from None
     if values.dtype.kind not in "biuf":
-        raise ShapeError(f"`choose` returned {type(answer).__name__} of dtype {values.dtype}, not numbers")
+        raise ShapeError(
+            f"`choose` returned {type(answer).__name__} of dtype {values.dtype}, not numbers"
+        )
     values = values.astype(np.float64, copy=False)
     if n_draws == 1 and values.shape in ((n_trials,), (n_trials, n_options)):
         values = values[None]
@@ -500,8 +557,18 @@ def seconds(answers: Sequence[wire.AnyArray]) -> list[bool]:
 
 def failure(error: BaseException) -> dict[str, Any]:
     """What went wrong, in words, and at which line of the source."""
-    kind = "memory" if isinstance(error, MemoryError) else "shape" if isinstance(error, ShapeError) else "raised"
-    line = error.lineno if isinstance(error, SyntaxError) and error.filename == wire.SOURCE_NAME else None
+    kind = (
+        "memory"
+        if isinstance(error, MemoryError)
+        else "shape"
+        if isinstance(error, ShapeError)
+        else "raised"
+    )
+    line = (
+        error.lineno
+        if isinstance(error, SyntaxError) and error.filename == wire.SOURCE_NAME
+        else None
+    )
     trace = error.__traceback__
     while trace:
         if trace.tb_frame.f_code.co_filename == wire.SOURCE_NAME:
@@ -511,10 +578,17 @@ def failure(error: BaseException) -> dict[str, Any]:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
     except BaseException:
         text = "(its message cannot be read)"
-    return {"kind": kind, "type": type(error).__name__[:200], "message": str(text)[:2000], "line": line}
+    return {
+        "kind": kind,
+        "type": type(error).__name__[:200],
+        "message": str(text)[:2000],
+        "line": line,
+    }
 
 
-def read_request(sent: memoryview = NOTHING, *, keep: bool = False) -> tuple[dict[str, Any], memoryview]:
+def read_request(
+    sent: memoryview = NOTHING, *, keep: bool = False
+) -> tuple[dict[str, Any], memoryview]:
     """The next request; ends the process when there is none.
 
     Args:

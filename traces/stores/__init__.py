@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from traces.stores.postgres import PostgresStore
-from traces.stores.sqlite import SqliteStore
-from traces.stores.store import Store
+from lakatos.traces.stores.postgres import PostgresStore
+from lakatos.traces.stores.sqlite import SqliteStore
+from lakatos.traces.stores.store import Store
 
 STORES: Final[dict[str, type[Store]]] = {"sqlite": SqliteStore, "postgres": PostgresStore}
 """``sqlite``: one file, write-ahead log, one writer. ``postgres``: a database that many runs and machines share; the

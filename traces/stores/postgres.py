@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from traces.errors import ChainBrokenError, JournalError, LockedError, ReadOnlyError
-from traces.stores.sqlite import FORMAT, check_format
-from traces.stores.store import Row
+from lakatos.traces.errors import ChainBrokenError, JournalError, LockedError, ReadOnlyError
+from lakatos.traces.stores.sqlite import FORMAT, check_format
+from lakatos.traces.stores.store import Row
 
 if TYPE_CHECKING:
     import psycopg
@@ -35,8 +35,12 @@ _LOCK: Final = 0x4C414B41
 _MAKING: Final = 0
 """In place of the number of a run, while tables are made."""
 _COLUMNS: Final = ", ".join(Row._fields)
-_INSERT: Final = f"INSERT INTO lakatos.event (run, {_COLUMNS}) VALUES (%s{', %s' * len(Row._fields)})"
-_REFUSE: Final = " BEGIN RAISE EXCEPTION 'the journal is append-only' USING ERRCODE = 'restrict_violation'; END "
+_INSERT: Final = (
+    f"INSERT INTO lakatos.event (run, {_COLUMNS}) VALUES (%s{', %s' * len(Row._fields)})"
+)
+_REFUSE: Final = (
+    " BEGIN RAISE EXCEPTION 'the journal is append-only' USING ERRCODE = 'restrict_violation'; END "
+)
 _FOLLOW: Final = """
 DECLARE last record;
 BEGIN
@@ -69,7 +73,10 @@ _TRIGGERS: Final = {
         f"{table}_{name}": f"CREATE TRIGGER {table}_{name} BEFORE {event} ON lakatos.{table} FOR EACH {each} "
         "EXECUTE FUNCTION lakatos.refuse()"
         for table in _TABLES
-        for name, event, each in (("change", "DELETE OR UPDATE", "ROW"), ("truncate", "TRUNCATE", "STATEMENT"))
+        for name, event, each in (
+            ("change", "DELETE OR UPDATE", "ROW"),
+            ("truncate", "TRUNCATE", "STATEMENT"),
+        )
     },
     "event_insert": "CREATE TRIGGER event_insert BEFORE INSERT ON lakatos.event FOR EACH ROW "
     "EXECUTE FUNCTION lakatos.follow()",
@@ -150,7 +157,9 @@ class PostgresStore:
                 connection = store._connection = store._connect()
                 with connection.transaction():
                     connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK, _MAKING))
-                    if connection.execute("SELECT to_regclass('lakatos.event')").fetchall() == [(None,)]:
+                    if connection.execute("SELECT to_regclass('lakatos.event')").fetchall() == [
+                        (None,)
+                    ]:
                         for statement in _SCHEMA:
                             connection.execute(statement)
                     query = "INSERT INTO lakatos.run (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING id"
@@ -161,7 +170,9 @@ class PostgresStore:
                         )
                     store._run = made[0]
                     for item in sorted({**meta, "format": str(FORMAT)}.items()):
-                        connection.execute("INSERT INTO lakatos.meta VALUES (%s, %s, %s)", (store._run, *item))
+                        connection.execute(
+                            "INSERT INTO lakatos.meta VALUES (%s, %s, %s)", (store._run, *item)
+                        )
                     store._lock()
             store._writes = True
             return store
@@ -250,7 +261,12 @@ class PostgresStore:
 
     def record(self, record_digest: str) -> Row | None:
         """The result with this record digest, if there is one."""
-        return next(iter(self._select("AND record_digest = %s AND kind <> 'intent' LIMIT 1", record_digest)), None)
+        return next(
+            iter(
+                self._select("AND record_digest = %s AND kind <> 'intent' LIMIT 1", record_digest)
+            ),
+            None,
+        )
 
     def attempts(self, key: str) -> int:
         """The number of the last attempt that was begun for a step; 0 if none was."""
@@ -341,7 +357,9 @@ class PostgresStore:
             return self._insist(work, work)
 
     def _insist(
-        self, work: Callable[["psycopg.Connection[Any]"], T], again: Callable[["psycopg.Connection[Any]"], T]
+        self,
+        work: Callable[["psycopg.Connection[Any]"], T],
+        again: Callable[["psycopg.Connection[Any]"], T],
     ) -> T:
         """What ``work`` returns or, as long as the connection is lost meanwhile, ``again`` by a new connection."""
         import psycopg
@@ -353,7 +371,9 @@ class PostgresStore:
             try:
                 return attempt(self._connection)
             except psycopg.Error as error:
-                ended = isinstance(error, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown)
+                ended = isinstance(
+                    error, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
+                )
                 if not (ended or self._connection.closed):
                     raise
                 self._connect_again(deadline)
@@ -405,11 +425,17 @@ class PostgresStore:
                 prepare_threshold=None,  # a pooler between may give each transaction another session
             )
         except driver.ProgrammingError as error:
-            raise JournalError(f"{self.address} is no address of a database: {_first_line(error)}.") from error
+            raise JournalError(
+                f"{self.address} is no address of a database: {_first_line(error)}."
+            ) from error
         for statement in _SESSION:
             connection.execute(statement)
         for name, wanted, why in (
-            ("server_encoding", "UTF8", "other encodings cannot keep all text: make the database with ENCODING 'UTF8'"),
+            (
+                "server_encoding",
+                "UTF8",
+                "other encodings cannot keep all text: make the database with ENCODING 'UTF8'",
+            ),
             ("fsync", "on", "a power cut could lose what was recorded: switch it on"),
         ):
             (found,) = connection.execute(f"SHOW {name}").fetchone() or ("",)
@@ -427,7 +453,9 @@ class PostgresStore:
             if found:
                 self._run = found[0][0]
                 return
-        raise JournalError(f"there is no journal at {self.address}; check the address, or create it.")
+        raise JournalError(
+            f"there is no journal at {self.address}; check the address, or create it."
+        )
 
     def _lock(self) -> None:
         """Keep other writers of the run out, until this session ends."""
@@ -475,12 +503,18 @@ class _Translated:
             problem = f"the database's disk or memory is full while {where}: {said}. Free some, then `lakatos resume`. "
             raise JournalError(problem + "What was recorded before is safe.") from error
         if isinstance(error, psycopg.IntegrityError):
-            raise JournalError(f"a change was refused while {where} ({said}); use what is recorded.") from error
-        if isinstance(error, psycopg.errors.InsufficientPrivilege | psycopg.errors.ReadOnlySqlTransaction):
+            raise JournalError(
+                f"a change was refused while {where} ({said}); use what is recorded."
+            ) from error
+        if isinstance(
+            error, psycopg.errors.InsufficientPrivilege | psycopg.errors.ReadOnlySqlTransaction
+        ):
             problem = f"the database does not allow {where}: {said}. Grant it, or connect to the primary server."
             raise JournalError(problem) from error
         if isinstance(error, psycopg.errors.DataCorrupted | psycopg.errors.IndexCorrupted):
-            raise ChainBrokenError(f"the database is damaged while {where}: {said}. Restore it from a copy.") from error
+            raise ChainBrokenError(
+                f"the database is damaged while {where}: {said}. Restore it from a copy."
+            ) from error
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             problem = f"no answer from the database while {where}: {said}. Check that it runs and lets this machine in."
             raise JournalError(problem) from error
@@ -491,9 +525,13 @@ def _address_in(path: Path) -> Address:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise JournalError(f"there is no journal at {path}; check the folder, or create it.") from None
+        raise JournalError(
+            f"there is no journal at {path}; check the folder, or create it."
+        ) from None
     except (OSError, ValueError) as error:
-        raise JournalError(f"cannot read {path}: {error}; it should hold the address of a journal.") from error
+        raise JournalError(
+            f"cannot read {path}: {error}; it should hold the address of a journal."
+        ) from error
     return read_address(text)
 
 

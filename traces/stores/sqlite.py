@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
-from traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyError
-from traces.stores.store import Row
+from lakatos.traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyError
+from lakatos.traces.stores.store import Row
 
 FORMAT: Final = 1
 _BATCH: Final = 256  # more do not stay in the processor's cache until they are looked at
@@ -54,7 +54,9 @@ def problem_of(error: sqlite3.Error, path: Path, doing: str) -> str:
     if code == sqlite3.SQLITE_BUSY:
         return f"{path} is busy: another process holds it while {doing}; wait for it, or end that process."
     if code == sqlite3.SQLITE_CONSTRAINT:
-        return f"{path} refused a change while {doing} it ({error}); use the result that is recorded."
+        return (
+            f"{path} refused a change while {doing} it ({error}); use the result that is recorded."
+        )
     return f"failed {doing} {path}: {error}; check that the file and its folder can be read and written."
 
 
@@ -100,7 +102,9 @@ class WriterLock:
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise JournalError(f"cannot make {path}: {error.strerror}; choose a folder that can be written.") from error
+            raise JournalError(
+                f"cannot make {path}: {error.strerror}; choose a folder that can be written."
+            ) from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._descriptor, 0)
@@ -109,7 +113,9 @@ class WriterLock:
             holder = os.pread(self._descriptor, 32, 0).decode(errors="replace")
             os.close(self._descriptor)
             if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise JournalError(f"cannot lock {path}: {error.strerror}; check the disk and its locks.") from error
+                raise JournalError(
+                    f"cannot lock {path}: {error.strerror}; check the disk and its locks."
+                ) from error
             raise LockedError(
                 f"{path.with_suffix('')} is being written by process {holder or 'unknown'}. "
                 "Wait for it or stop it; to look meanwhile, open the journal read-only."
@@ -140,19 +146,29 @@ class SqliteStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = WriterLock(_lock_path(path))
         except OSError as error:
-            raise JournalError(f"cannot make {path.parent}: {error.strerror}; choose another folder.") from error
+            raise JournalError(
+                f"cannot make {path.parent}: {error.strerror}; choose another folder."
+            ) from error
         try:
             if path.exists() and path.stat().st_size:
-                raise JournalError(f"{path} already holds a journal; open it, or choose another folder.")
-            for rest in (made, *(made.with_name(made.name + suffix) for suffix in ("-wal", "-shm", "-journal"))):
+                raise JournalError(
+                    f"{path} already holds a journal; open it, or choose another folder."
+                )
+            for rest in (
+                made,
+                *(made.with_name(made.name + suffix) for suffix in ("-wal", "-shm", "-journal")),
+            ):
                 rest.unlink(missing_ok=True)
-            os.close(os.open(made, os.O_RDWR | os.O_CREAT, 0o600))  # its log and index take over the mode
+            os.close(
+                os.open(made, os.O_RDWR | os.O_CREAT, 0o600)
+            )  # its log and index take over the mode
             with closing(_connect(made, "rw")) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _SCHEMA:
                     connection.execute(statement)
                 connection.executemany(
-                    "INSERT INTO meta VALUES (?, ?)", sorted({**meta, "format": str(FORMAT)}.items())
+                    "INSERT INTO meta VALUES (?, ?)",
+                    sorted({**meta, "format": str(FORMAT)}.items()),
                 )
                 connection.execute("COMMIT")
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -164,7 +180,9 @@ class SqliteStore:
             if isinstance(error, sqlite3.Error):
                 raise JournalError(problem_of(error, path, "creating")) from error
             if isinstance(error, OSError):
-                raise JournalError(f"cannot make {path}: {error.strerror}; check the disk and the folder.") from error
+                raise JournalError(
+                    f"cannot make {path}: {error.strerror}; check the disk and the folder."
+                ) from error
             raise
 
     @classmethod
@@ -227,7 +245,9 @@ class SqliteStore:
             with self._guard:
                 yield self._connection
         except sqlite3.Error as error:
-            raise JournalError(problem_of(error, self.path, f"writing {row.kind!r} of {row.name!r} to")) from error
+            raise JournalError(
+                problem_of(error, self.path, f"writing {row.kind!r} of {row.name!r} to")
+            ) from error
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
         """As `rows`, with text as the bytes that are stored."""
@@ -243,7 +263,9 @@ class SqliteStore:
             while batch := self._read(query, after_seq, _BATCH, as_bytes=as_bytes, apart=apart):
                 yield from batch
                 if batch[-1][0] <= after_seq:
-                    raise JournalError(f"{self.path} is damaged: its events are out of order; restore it from a copy.")
+                    raise JournalError(
+                        f"{self.path} is damaged: its events are out of order; restore it from a copy."
+                    )
                 after_seq = batch[-1][0]
 
     def last(self) -> Row | None:
@@ -256,11 +278,18 @@ class SqliteStore:
 
     def record(self, record_digest: str) -> Row | None:
         """The result with this record digest, if there is one."""
-        return next(iter(self._select("WHERE record_digest = ? AND kind <> 'intent' LIMIT 1", record_digest)), None)
+        return next(
+            iter(
+                self._select("WHERE record_digest = ? AND kind <> 'intent' LIMIT 1", record_digest)
+            ),
+            None,
+        )
 
     def attempts(self, key: str) -> int:
         """The number of the last attempt that was begun for a step; 0 if none was."""
-        found = self._read("SELECT coalesce(max(attempt), 0) FROM event WHERE key = ? AND kind = 'intent'", key)
+        found = self._read(
+            "SELECT coalesce(max(attempt), 0) FROM event WHERE key = ? AND kind = 'intent'", key
+        )
         return int(found[0][0])
 
     def problem(self) -> str | None:
@@ -268,7 +297,9 @@ class SqliteStore:
         found = [str(text) for (text,) in self._read("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
             return "SQLite finds the file damaged: " + "; ".join(found)
-        schema = {text for (text,) in self._read("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+        schema = {
+            text for (text,) in self._read("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        }
         if schema != set(_SCHEMA):
             changed = sorted(" ".join(text.split()[:4]) for text in schema ^ set(_SCHEMA))
             return "tables or triggers were changed: " + "; ".join(changed)
@@ -285,9 +316,14 @@ class SqliteStore:
             self._lock = None
 
     def _select(self, condition: str, *values: object) -> list[Row]:
-        return [Row._make(row) for row in self._read(f"SELECT {_COLUMNS} FROM event {condition}", *values)]
+        return [
+            Row._make(row)
+            for row in self._read(f"SELECT {_COLUMNS} FROM event {condition}", *values)
+        ]
 
-    def _read(self, query: str, *values: object, as_bytes: bool = False, apart: "Apart | None" = None) -> list[Any]:
+    def _read(
+        self, query: str, *values: object, as_bytes: bool = False, apart: "Apart | None" = None
+    ) -> list[Any]:
         try:
             if self._connection is not None:
                 with self._guard, _damage():
@@ -299,7 +335,9 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise JournalError(problem_of(error, self.path, "reading")) from error
         except OSError as error:
-            raise JournalError(f"cannot read {self.path}: {error.strerror}; check the folder.") from error
+            raise JournalError(
+                f"cannot read {self.path}: {error.strerror}; check the folder."
+            ) from error
 
 
 def _lock_path(path: Path) -> Path:
@@ -313,7 +351,11 @@ def _text(data: bytes) -> str:
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=10
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=10,
     )
     connection.text_factory = _text
     with _damage():
@@ -332,7 +374,9 @@ def _damage() -> Iterator[None]:
         raise damaged from error
 
 
-def read_apart(path: Path, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
+def read_apart(
+    path: Path, query: str, values: tuple[object, ...], as_bytes: bool = False
+) -> list[Any]:
     """Rows of one query of `Apart`."""
     with closing(Apart(path)) as apart:
         return apart.read(query, values, as_bytes)

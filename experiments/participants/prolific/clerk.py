@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from experiments.participants.prolific.client import ProlificClient, StudyAction, StudySeen, SubmissionSeen
-from experiments.participants.prolific.errors import (
+from lakatos.experiments.participants.prolific.client import (
+    ProlificClient,
+    StudyAction,
+    StudySeen,
+    SubmissionSeen,
+)
+from lakatos.experiments.participants.prolific.errors import (
     BudgetError,
     LedgerError,
     OutcomeUnknownError,
@@ -18,10 +23,10 @@ from experiments.participants.prolific.errors import (
     RefusedError,
     UnreachableError,
 )
-from experiments.participants.prolific.ledger import Account, Entry, Ledger, PageStatus
-from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import Confirmation, Plan
-from experiments.participants.prolific.recruiter import (
+from lakatos.experiments.participants.prolific.ledger import Account, Entry, Ledger, PageStatus
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import Confirmation, Plan
+from lakatos.experiments.participants.prolific.recruiter import (
     Action,
     Approve,
     Books,
@@ -217,8 +222,13 @@ class Clerk:
                 f"there is no submission {submission} in the books; `lakatos prolific status` lists them."
             )
         paid = {payment.submission for payment in account.payments if payment.kind == "reward"}
-        if any(other.participant == entry.participant and other.id in paid for other in account.submissions):
-            raise LedgerError(f"the person of submission {submission} has a reward in the books; nobody gets two.")
+        if any(
+            other.participant == entry.participant and other.id in paid
+            for other in account.submissions
+        ):
+            raise LedgerError(
+                f"the person of submission {submission} has a reward in the books; nobody gets two."
+            )
         committed = spent(account) + screen_outs_left(account)
         if account.limit is None or not committed + self.plan.reward_cost <= account.limit:
             raise BudgetError(
@@ -237,7 +247,9 @@ class Clerk:
             raise LedgerError(
                 f"there is no open bulk payment {number}; `lakatos prolific status` names those there are."
             )
-        open_ones = [item for item in account.payments if item.bulk == number and item.state == "promised"]
+        open_ones = [
+            item for item in account.payments if item.bulk == number and item.state == "promised"
+        ]
         for payment in open_ones if paid else ():
             self._ledger.mark_bonus_paid(self.plan, payment.submission)
         self._ledger.mark_bulk(self.plan, number, "paid" if paid else "given_up")
@@ -313,7 +325,11 @@ class Clerk:
         if given_up:
             self._ledger.mark_bulk(self.plan, number, "given_up")
             return
-        left = [payment for payment in self.account.payments if payment.bulk == number and payment.state == "promised"]
+        left = [
+            payment
+            for payment in self.account.payments
+            if payment.bulk == number and payment.state == "promised"
+        ]
         if not left:
             self._ledger.mark_bulk(self.plan, number, "paid")
 
@@ -339,5 +355,7 @@ class Clerk:
     def _study(self) -> str:
         study = self.account.study
         if study is None:
-            raise LedgerError(f"{self._experiment} has no study on the service; `lakatos prolific publish` makes it.")
+            raise LedgerError(
+                f"{self._experiment} has no study on the service; `lakatos prolific publish` makes it."
+            )
         return study

@@ -19,14 +19,14 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from experiments.participants.prolific.errors import (
+from lakatos.experiments.participants.prolific.errors import (
     OutcomeUnknownError,
     PlanError,
     ProlificError,
     RefusedError,
     UnreachableError,
 )
-from experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.money import Money
 
 SERVICE: Final = "https://api.prolific.com/api/v1"
 TOKEN_VARIABLE: Final = "PROLIFIC_TOKEN"
@@ -48,7 +48,14 @@ SubmissionState: TypeAlias = Literal[
     "APPROVED",
 ]
 StudyState: TypeAlias = Literal[
-    "UNPUBLISHED", "PUBLISHING", "SCHEDULED", "ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED", "PROCESSING"
+    "UNPUBLISHED",
+    "PUBLISHING",
+    "SCHEDULED",
+    "ACTIVE",
+    "PAUSED",
+    "AWAITING REVIEW",
+    "COMPLETED",
+    "PROCESSING",
 ]
 StudyAction: TypeAlias = Literal["PUBLISH", "PAUSE", "START", "STOP"]
 
@@ -111,9 +118,13 @@ class ProlificClient:
         """
         place = urlsplit(service)
         if place.scheme != "https" and place.hostname not in ("127.0.0.1", "localhost"):
-            raise PlanError(f"{service} is not reached by https; the token would be readable on the way.")
+            raise PlanError(
+                f"{service} is not reached by https; the token would be readable on the way."
+            )
         if not token or not token.isascii() or not token.isprintable():
-            raise PlanError(f"there is no token for the service; put it into the environment as {TOKEN_VARIABLE}.")
+            raise PlanError(
+                f"there is no token for the service; put it into the environment as {TOKEN_VARIABLE}."
+            )
         self._http = httpx.Client(
             base_url=service.rstrip("/"),
             transport=transport,
@@ -123,7 +134,11 @@ class ProlificClient:
             verify=place.scheme == "https",
         )
         self._hidden = token
-        self._attempts, self._first_wait_s, self._longest_wait_s = attempts, first_wait_s, longest_wait_s
+        self._attempts, self._first_wait_s, self._longest_wait_s = (
+            attempts,
+            first_wait_s,
+            longest_wait_s,
+        )
         self._least_gap_s, self._sleep, self._clock = least_gap_s, sleep, clock
         # Spreads repeated requests of several programs; no result depends on it.
         self._jitter = jitter or random.Random()
@@ -178,7 +193,9 @@ class ProlificClient:
 
     def set_places(self, study: str, places: int) -> None:
         """Set the total number of places, which can only rise once a study is published."""
-        self._ask("PATCH", f"/studies/{study}/", {"total_available_places": places}, repeatable=True)
+        self._ask(
+            "PATCH", f"/studies/{study}/", {"total_available_places": places}, repeatable=True
+        )
 
     def list_submissions(self, study: str) -> list[SubmissionSeen]:
         """Everybody who took a place, as the service shows them; can lag behind and name one twice."""
@@ -186,7 +203,9 @@ class ProlificClient:
 
     def approve(self, submission: str) -> None:
         """Pay the reward. The service pays once however often it is asked."""
-        self._ask("POST", f"/submissions/{submission}/transition/", {"action": "APPROVE"}, repeatable=True)
+        self._ask(
+            "POST", f"/submissions/{submission}/transition/", {"action": "APPROVE"}, repeatable=True
+        )
 
     def reject(self, submission: str, *, category: str, message: str) -> None:
         """Refuse to pay, for good. Nothing in this package does so by itself.
@@ -195,7 +214,9 @@ class ProlificClient:
             PlanError: The message to the person is shorter than the service demands.
         """
         if len(message) < LEAST_REJECTION:
-            raise PlanError(f"tell the person why in at least {LEAST_REJECTION} characters, not {len(message)}.")
+            raise PlanError(
+                f"tell the person why in at least {LEAST_REJECTION} characters, not {len(message)}."
+            )
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._ask("POST", f"/submissions/{submission}/transition/", body, repeatable=True)
 
@@ -210,10 +231,16 @@ class ProlificClient:
         Amounts are written in pounds or dollars here, and only here.
         """
         if not 0 < len(bonuses) <= BONUSES_AT_ONCE:
-            raise PlanError(f"a bulk payment has 1 to {BONUSES_AT_ONCE} bonuses, not {len(bonuses)}.")
+            raise PlanError(
+                f"a bulk payment has 1 to {BONUSES_AT_ONCE} bonuses, not {len(bonuses)}."
+            )
         lines = "".join(f"{submission},{amount.major}\n" for submission, amount in bonuses)
         body = {"study_id": study, "csv_bonuses": lines}
-        return str(_get(self._ask("POST", "/submissions/bonus-payments/", body, repeatable=False), "id", str))
+        return str(
+            _get(
+                self._ask("POST", "/submissions/bonus-payments/", body, repeatable=False), "id", str
+            )
+        )
 
     def pay_bonuses(self, bulk: str) -> None:
         """Pay a bulk payment. Each time it is asked, the service pays again: ask once, then look for the money."""
@@ -222,7 +249,9 @@ class ProlificClient:
     def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         size, offset, seen = 200, 0, set[str]()
         while True:
-            answer = self._ask("GET", path, None, repeatable=True, query={**query, "limit": size, "offset": offset})
+            answer = self._ask(
+                "GET", path, None, repeatable=True, query={**query, "limit": size, "offset": offset}
+            )
             entries = _get(answer, "results", list)
             yield from entries
             new = {str(entry.get("id")) for entry in entries} - seen
@@ -233,7 +262,13 @@ class ProlificClient:
             offset += size
 
     def _ask(
-        self, method: str, path: str, body: Any, *, repeatable: bool, query: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        repeatable: bool,
+        query: Mapping[str, Any] | None = None,
     ) -> Any:
         asked = f"{method} {path}"
         for attempt in range(self._attempts):
@@ -254,16 +289,22 @@ class ProlificClient:
                 problem = f"HTTP {response.status_code}: {self._detail(response)}"
                 did_nothing, wait_s = response.status_code == 429, _retry_after_s(response)
                 if response.status_code < 500 and not did_nothing:
-                    raise RefusedError(f"the service refused {asked}: {problem}", response.status_code)
+                    raise RefusedError(
+                        f"the service refused {asked}: {problem}", response.status_code
+                    )
             if not did_nothing and not repeatable:
                 raise OutcomeUnknownError(
                     f"nobody can tell whether the service did {asked} ({problem}); `lakatos prolific status` looks."
                 )
             if wait_s is not None and wait_s > self._longest_wait_s:
-                raise UnreachableError(f"the service asks to wait {wait_s:.0f} s before {asked}; come back then.")
+                raise UnreachableError(
+                    f"the service asks to wait {wait_s:.0f} s before {asked}; come back then."
+                )
             if attempt + 1 < self._attempts:
                 self._sleep(self._wait_s(attempt) if wait_s is None else wait_s)
-        raise UnreachableError(f"the service did not do {asked} in {self._attempts} attempts ({problem}); try later.")
+        raise UnreachableError(
+            f"the service did not do {asked} in {self._attempts} attempts ({problem}); try later."
+        )
 
     def _keep_gap(self) -> None:
         early_s = self._next - self._clock()
@@ -272,14 +313,18 @@ class ProlificClient:
         self._next = max(self._clock(), self._next) + self._least_gap_s
 
     def _wait_s(self, attempt: int) -> float:
-        return self._jitter.uniform(0.0, min(self._longest_wait_s, self._first_wait_s * 2.0**attempt))
+        return self._jitter.uniform(
+            0.0, min(self._longest_wait_s, self._first_wait_s * 2.0**attempt)
+        )
 
     def _json(self, response: httpx.Response, asked: str) -> Any:
         try:
             return response.json() if response.content else {}
         except ValueError:
             # Whatever it is, it is no answer of the service: a proxy or a captive portal.
-            raise ProlificError(f"the answer to {asked} is no JSON; check the address and the network.") from None
+            raise ProlificError(
+                f"the answer to {asked} is no JSON; check the address and the network."
+            ) from None
 
     def _detail(self, response: httpx.Response) -> str:
         try:
@@ -306,20 +351,26 @@ def _retry_after_s(response: httpx.Response) -> float | None:
         date = parsedate_to_datetime(text)
     except ValueError:
         return None
-    return max(0.0, (date - datetime.now(date.tzinfo or UTC)).total_seconds()) if date.tzinfo else None
+    return (
+        max(0.0, (date - datetime.now(date.tzinfo or UTC)).total_seconds()) if date.tzinfo else None
+    )
 
 
 def _get(value: Any, name: str, kind: type | tuple[type, ...]) -> Any:
     found = value.get(name) if isinstance(value, Mapping) else None
     if not isinstance(found, kind) or isinstance(found, bool):
-        raise ProlificError(f"the service's answer holds no {name!r} as documented, but {found!r:.80}.")
+        raise ProlificError(
+            f"the service's answer holds no {name!r} as documented, but {found!r:.80}."
+        )
     return found
 
 
 def _study(entry: Any) -> StudySeen:
     state = str(_get(entry, "status", str)).upper().replace("_", " ")
     if state not in get_args(StudyState):
-        raise ProlificError(f"the service shows a study in a state that is not documented: {state!r}.")
+        raise ProlificError(
+            f"the service shows a study in a state that is not documented: {state!r}."
+        )
     draft = state == "UNPUBLISHED"
     return StudySeen(
         id=_get(entry, "id", str),
@@ -332,9 +383,13 @@ def _study(entry: Any) -> StudySeen:
 
 
 def _submission(entry: Any) -> SubmissionSeen:
-    state = str(_get(entry, "status", str)).upper().replace("_", " ").replace("TIMED OUT", "TIMED-OUT")
+    state = (
+        str(_get(entry, "status", str)).upper().replace("_", " ").replace("TIMED OUT", "TIMED-OUT")
+    )
     if state not in get_args(SubmissionState):
-        raise ProlificError(f"the service shows a submission in a state that is not documented: {state!r}.")
+        raise ProlificError(
+            f"the service shows a submission in a state that is not documented: {state!r}."
+        )
     bonuses = entry.get("bonus_payments")
     return SubmissionSeen(
         id=_get(entry, "id", str),

@@ -10,7 +10,7 @@ SourceError
     └── OutcomeUnknownError      the service may or may not have done what it was asked; look before asking again
 """
 
-from experiments.errors import SourceError
+from lakatos.experiments.errors import SourceError
 
 
 class ProlificError(SourceError):

@@ -17,12 +17,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from experiments.participants.answers import Status
-from experiments.participants.prolific.client import StudySeen, SubmissionSeen, SubmissionState
-from experiments.participants.prolific.errors import LedgerError
-from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import Plan
-from traces.stores.sqlite import problem_of
+from lakatos.experiments.participants.answers import Status
+from lakatos.experiments.participants.prolific.client import (
+    StudySeen,
+    SubmissionSeen,
+    SubmissionState,
+)
+from lakatos.experiments.participants.prolific.errors import LedgerError
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import Plan
+from lakatos.traces.stores.sqlite import problem_of
 
 LEDGER_FILE: Final = "prolific.sqlite"
 PaymentKind: TypeAlias = Literal["reward", "bonus", "screen_out"]
@@ -138,7 +142,9 @@ class Account:
 class Ledger:
     """The books; several processes may read while one writes."""
 
-    def __init__(self, path: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self, path: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         """Open the books at ``path``; they are made if they are not there.
 
         Raises:
@@ -150,14 +156,23 @@ class Ledger:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
             self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=30)
         except (OSError, sqlite3.Error) as error:
-            raise LedgerError(f"cannot open the books {self.path}: {error}; choose another folder.") from error
+            raise LedgerError(
+                f"cannot open the books {self.path}: {error}; choose another folder."
+            ) from error
         self._connection.row_factory = sqlite3.Row
         with self._errors("opening"):
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "foreign_keys = ON"):
+            for pragma in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                "secure_delete = ON",
+                "foreign_keys = ON",
+            ):
                 self._connection.execute(f"PRAGMA {pragma}")
             for statement in _SCHEMA:
                 self._connection.execute(statement)
-            if "people" not in {row["name"] for row in self._connection.execute("PRAGMA table_info(recruitment)")}:
+            if "people" not in {
+                row["name"] for row in self._connection.execute("PRAGMA table_info(recruitment)")
+            }:
                 self._connection.execute(_PEOPLE_ADDED)
 
     def __enter__(self) -> Ledger:
@@ -181,7 +196,9 @@ class Ledger:
             LedgerError: The experiment has a study on the service already.
         """
         with self._change() as change:
-            row = change.execute("SELECT key, study FROM recruitment WHERE experiment = ?", (plan.name,)).fetchone()
+            row = change.execute(
+                "SELECT key, study FROM recruitment WHERE experiment = ?", (plan.name,)
+            ).fetchone()
             if row and row["study"]:
                 raise LedgerError(
                     f"{plan.name} has the study {row['study']} on the service already; its plan stands. "
@@ -221,15 +238,21 @@ class Ledger:
         rows = self._rows("SELECT * FROM recruitment WHERE experiment = ?", experiment)
         if not rows:
             known = ", ".join(self.experiments()) or "nothing yet"
-            raise LedgerError(f"{experiment!r} has no plan; planned: {known}. Make one with `lakatos prolific plan`.")
+            raise LedgerError(
+                f"{experiment!r} has no plan; planned: {known}. Make one with `lakatos prolific plan`."
+            )
         row, currency = rows[0], rows[0]["currency"]
-        submissions = self._rows("SELECT * FROM submission WHERE key = ? ORDER BY number", row["key"])
+        submissions = self._rows(
+            "SELECT * FROM submission WHERE key = ? ORDER BY number", row["key"]
+        )
         payments = self._rows(
             "SELECT payment.* FROM payment JOIN submission ON submission.id = payment.submission "
             "WHERE submission.key = ? ORDER BY submission.number, payment.kind",
             row["key"],
         )
-        bulks = self._rows("SELECT number, id, state, asked_s FROM bulk WHERE key = ? ORDER BY number", row["key"])
+        bulks = self._rows(
+            "SELECT number, id, state, asked_s FROM bulk WHERE key = ? ORDER BY number", row["key"]
+        )
         plan = Plan.model_validate_json(row["plan"])
         return Account(
             plan=plan,
@@ -258,7 +281,9 @@ class Ledger:
 
     def history(self, about: str) -> list[tuple[str, str, str]]:
         """When what happened to a submission, a study or a bulk payment: ``(time, what, value)``, oldest first."""
-        rows = self._rows("SELECT utc, what, value FROM event WHERE about = ? ORDER BY number", about)
+        rows = self._rows(
+            "SELECT utc, what, value FROM event WHERE about = ? ORDER BY number", about
+        )
         return [(row["utc"], row["what"], row["value"]) for row in rows]
 
     def set_limit(self, key: str, limit: Money) -> None:
@@ -276,16 +301,22 @@ class Ledger:
             LedgerError: Another one was written down before.
         """
         with self._change() as change:
-            known = change.execute("SELECT study FROM recruitment WHERE key = ?", (key,)).fetchone()["study"]
+            known = change.execute(
+                "SELECT study FROM recruitment WHERE key = ?", (key,)
+            ).fetchone()["study"]
             if known not in (None, study.id):
-                raise LedgerError(f"the study of {key} is {known}, not {study.id}; look at both on the service.")
+                raise LedgerError(
+                    f"the study of {key} is {known}, not {study.id}; look at both on the service."
+                )
             change.execute("UPDATE recruitment SET study = ? WHERE key = ?", (study.id, key))
         self.see_study(key, study)
 
     def see_study(self, key: str, study: StudySeen) -> None:
         """Take note of the state of the study."""
         with self._change() as change:
-            row = change.execute("SELECT state, places FROM recruitment WHERE key = ?", (key,)).fetchone()
+            row = change.execute(
+                "SELECT state, places FROM recruitment WHERE key = ?", (key,)
+            ).fetchone()
             change.execute(
                 "UPDATE recruitment SET state = ?, places = ?, taken = ? WHERE key = ?",
                 (study.state, study.places, study.taken, key),
@@ -324,7 +355,9 @@ class Ledger:
                     self._note(change, plan.key, item.id, "state", item.state)
                 self._update(change, plan, item, page.get((item.participant, item.id)))
 
-    def _update(self, change: sqlite3.Connection, plan: Plan, item: SubmissionSeen, page: PageStatus | None) -> None:
+    def _update(
+        self, change: sqlite3.Connection, plan: Plan, item: SubmissionSeen, page: PageStatus | None
+    ) -> None:
         old = _entry(change.execute("SELECT * FROM submission WHERE id = ?", (item.id,)).fetchone())
         state = item.state if _RANK[item.state] > _RANK[old.state] else old.state
         said = [found for found in (old.bonuses_minor, item.bonuses_minor) if found is not None]
@@ -344,17 +377,32 @@ class Ledger:
             "bonuses": json.dumps(old.bonuses_minor),
         }
         if state != old.state:
-            change.execute("UPDATE submission SET since_s = ? WHERE id = ?", (self.now_s(), item.id))
+            change.execute(
+                "UPDATE submission SET since_s = ? WHERE id = ?", (self.now_s(), item.id)
+            )
         for name in new:
             if new[name] != before[name]:
-                change.execute(f"UPDATE submission SET {name} = ? WHERE id = ?", (new[name], item.id))
+                change.execute(
+                    f"UPDATE submission SET {name} = ? WHERE id = ?", (new[name], item.id)
+                )
                 self._note(change, plan.key, item.id, name, str(new[name]))
         if state in ("RETURNED", "REJECTED"):
-            change.execute("DELETE FROM payment WHERE submission = ? AND state = 'promised'", (item.id,))
-        if state in ("APPROVED", "PARTIALLY APPROVED"):  # the latter pays less, how much the list does not say
+            change.execute(
+                "DELETE FROM payment WHERE submission = ? AND state = 'promised'", (item.id,)
+            )
+        if state in (
+            "APPROVED",
+            "PARTIALLY APPROVED",
+        ):  # the latter pays less, how much the list does not say
             self._paid(change, plan, item.id, "reward", plan.reward)
         if state == "SCREENED OUT" and plan.settings.most_screened_out:
-            self._paid(change, plan, item.id, "screen_out", plan.settings.money(plan.settings.screen_out_reward))
+            self._paid(
+                change,
+                plan,
+                item.id,
+                "screen_out",
+                plan.settings.money(plan.settings.screen_out_reward),
+            )
 
     def promise_reward(self, plan: Plan, submission: str) -> None:
         """Write down that the service is about to be asked to pay a reward."""
@@ -370,7 +418,8 @@ class Ledger:
         """The service refused to pay a reward; it will be asked again only in another state of the submission."""
         with self._change() as change:
             change.execute(
-                "DELETE FROM payment WHERE submission = ? AND kind = 'reward' AND state = 'promised'", (submission,)
+                "DELETE FROM payment WHERE submission = ? AND kind = 'reward' AND state = 'promised'",
+                (submission,),
             )
             change.execute("UPDATE submission SET refused_in = ? WHERE id = ?", (state, submission))
             self._note(change, plan.key, submission, "reward", f"refused in {state}")
@@ -379,7 +428,8 @@ class Ledger:
         """The service said that it approved a submission."""
         with self._change() as change:
             change.execute(
-                "UPDATE submission SET state = 'APPROVED', since_s = ? WHERE id = ?", (self.now_s(), submission)
+                "UPDATE submission SET state = 'APPROVED', since_s = ? WHERE id = ?",
+                (self.now_s(), submission),
             )
             self._note(change, plan.key, submission, "state", "APPROVED")
             self._paid(change, plan, submission, "reward", plan.reward)
@@ -397,10 +447,14 @@ class Ledger:
             LedgerError: One of the people has a bonus already.
         """
         with self._change() as change:
-            cursor = change.execute("INSERT INTO bulk (key, state) VALUES (?, 'prepared')", (plan.key,))
+            cursor = change.execute(
+                "INSERT INTO bulk (key, state) VALUES (?, 'prepared')", (plan.key,)
+            )
             number = int(cursor.lastrowid or 0)
             for submission, amount in bonuses:
-                row = change.execute("SELECT bonuses FROM submission WHERE id = ?", (submission,)).fetchone()
+                row = change.execute(
+                    "SELECT bonuses FROM submission WHERE id = ?", (submission,)
+                ).fetchone()
                 try:
                     change.execute(
                         "INSERT INTO payment (submission, kind, minor, state, bulk, bonuses_before) "
@@ -408,11 +462,15 @@ class Ledger:
                         (submission, amount.minor, number, len(json.loads(row["bonuses"]) or ())),
                     )
                 except sqlite3.IntegrityError:
-                    raise LedgerError(f"submission {submission} has a bonus in the books; nobody gets two.") from None
+                    raise LedgerError(
+                        f"submission {submission} has a bonus in the books; nobody gets two."
+                    ) from None
                 self._note(change, plan.key, submission, "bonus", f"promised {amount}")
         return number
 
-    def mark_bulk(self, plan: Plan, number: int, state: BulkState, *, bulk_id: str | None = None) -> None:
+    def mark_bulk(
+        self, plan: Plan, number: int, state: BulkState, *, bulk_id: str | None = None
+    ) -> None:
         """Follow a bulk payment: its identifier, that it is asked for now, paid, or given up.
 
         One that is given up frees its people for another.
@@ -424,7 +482,9 @@ class Ledger:
                 (state, bulk_id, state, self.now_s(), number),
             )
             if state == "given_up":
-                change.execute("DELETE FROM payment WHERE bulk = ? AND state = 'promised'", (number,))
+                change.execute(
+                    "DELETE FROM payment WHERE bulk = ? AND state = 'promised'", (number,)
+                )
             self._note(change, plan.key, f"bulk {number}", "state", state)
 
     def mark_bonus_paid(self, plan: Plan, submission: str) -> None:
@@ -436,8 +496,17 @@ class Ledger:
             )
             self._note(change, plan.key, submission, "bonus", "paid")
 
-    def _paid(self, change: sqlite3.Connection, plan: Plan, submission: str, kind: PaymentKind, amount: Money) -> None:
-        old = change.execute("SELECT state FROM payment WHERE submission = ? AND kind = ?", (submission, kind))
+    def _paid(
+        self,
+        change: sqlite3.Connection,
+        plan: Plan,
+        submission: str,
+        kind: PaymentKind,
+        amount: Money,
+    ) -> None:
+        old = change.execute(
+            "SELECT state FROM payment WHERE submission = ? AND kind = ?", (submission, kind)
+        )
         row = old.fetchone()
         if row and row["state"] == "paid":
             return
@@ -453,7 +522,9 @@ class Ledger:
             change.execute(f"UPDATE recruitment SET {column} = ? WHERE key = ?", (value, key))
             self._note(change, key, key, column, str(value))
 
-    def _note(self, change: sqlite3.Connection, key: str, about: str, what: str, value: str) -> None:
+    def _note(
+        self, change: sqlite3.Connection, key: str, about: str, what: str, value: str
+    ) -> None:
         change.execute(
             "INSERT INTO event (utc, key, about, what, value) VALUES (?, ?, ?, ?, ?)",
             (self._utc(), key, about, what, value),

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
-from experiments.participants.prolific.errors import PlanError
+from lakatos.experiments.participants.prolific.errors import PlanError
 
 
 @dataclass(frozen=True, order=False)
@@ -29,7 +29,9 @@ class Money:
             PlanError: It is not such a number, is negative, or has fractions of a cent.
         """
         if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,2})?", text):
-            raise PlanError(f"{text!r} is no amount of money; write pounds or dollars with a point, such as 12.50.")
+            raise PlanError(
+                f"{text!r} is no amount of money; write pounds or dollars with a point, such as 12.50."
+            )
         return cls(int(Decimal(text) * 100), currency)
 
     def __str__(self) -> str:
@@ -64,7 +66,9 @@ class Money:
 
     def _same(self, other: Money) -> int:
         if self.currency != other.currency:
-            raise PlanError(f"{self} and {other} are in two currencies; use the one of the account throughout.")
+            raise PlanError(
+                f"{self} and {other} are in two currencies; use the one of the account throughout."
+            )
         return other.minor
 
 
@@ -82,4 +86,6 @@ class Fee:
     def cost(self, amount: Money) -> Money:
         """``amount`` with fee and tax, rounded up to the next cent, so that sums of costs are never too small."""
         share = self.service_percent / 100 * (1 + self.tax_percent / 100)
-        return amount + Money(int((amount.minor * share).to_integral_value(ROUND_CEILING)), amount.currency)
+        return amount + Money(
+            int((amount.minor * share).to_integral_value(ROUND_CEILING)), amount.currency
+        )

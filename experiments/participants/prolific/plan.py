@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from experiments.participants.prolific.errors import BudgetError, PlanError
-from experiments.participants.prolific.money import Fee, Money
+from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
+from lakatos.experiments.participants.prolific.money import Fee, Money
 
 CodeType: TypeAlias = Literal[
     "COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "FAILED_ATTENTION_CHECK", "INCOMPATIBLE_DEVICE"
@@ -78,7 +78,9 @@ class Settings(BaseModel):
     @classmethod
     def _address(cls, url: str) -> str:
         if not url.startswith(("https://", "http://127.0.0.1", "http://localhost")) or "{{%" in url:
-            raise ValueError("give an https address, without the service's parameters, which are added")
+            raise ValueError(
+                "give an https address, without the service's parameters, which are added"
+            )
         return url
 
     @field_validator("service_percent", "tax_percent")
@@ -97,7 +99,9 @@ class Settings(BaseModel):
         except PlanError as error:
             raise ValueError(str(error).removesuffix(".")) from None
         if reward.minor * 60 < least.minor * self.minutes:
-            raise ValueError(f"{reward} for {self.minutes} minutes is less than {least} an hour; raise the reward")
+            raise ValueError(
+                f"{reward} for {self.minutes} minutes is less than {least} an hour; raise the reward"
+            )
         if reward <= screened:
             raise ValueError("screen_out_reward must be less than the reward")
         if bool(screened) != bool(self.most_screened_out):
@@ -135,7 +139,9 @@ class Plan(BaseModel):
     @property
     def fee(self) -> Fee:
         """Charged on every payment."""
-        return Fee(self.settings.service_percent, self.settings.tax_percent, self.settings.fee_as_of)
+        return Fee(
+            self.settings.service_percent, self.settings.tax_percent, self.settings.fee_as_of
+        )
 
     @property
     def reward(self) -> Money:
@@ -165,7 +171,10 @@ class Plan(BaseModel):
     @property
     def total_cost(self) -> Money:
         """Most that the people wanted can cost, with everybody paid for being screened out that may be."""
-        return self.person_cost * self.settings.people + self.screen_out_cost * self.settings.most_screened_out
+        return (
+            self.person_cost * self.settings.people
+            + self.screen_out_cost * self.settings.most_screened_out
+        )
 
     def draft(self) -> dict[str, Any]:
         """The body of ``POST /studies/``; the reward is in cents here."""
@@ -179,10 +188,17 @@ class Plan(BaseModel):
             "name": wanted.title,
             "internal_name": self.internal_name,
             "description": wanted.description,
-            "external_study_url": wanted.url + joined + "&".join(f"{k}={v}" for k, v in PLACEHOLDERS.items()),
+            "external_study_url": wanted.url
+            + joined
+            + "&".join(f"{k}={v}" for k, v in PLACEHOLDERS.items()),
             "prolific_id_option": "url_parameters",
             "completion_codes": [
-                {"code": code, "code_type": kind, "actor": "participant", "actions": [self._action(kind)]}
+                {
+                    "code": code,
+                    "code_type": kind,
+                    "actor": "participant",
+                    "actions": [self._action(kind)],
+                }
                 for kind, code in sorted(self.codes.items())
             ],
             "total_available_places": wanted.people,
@@ -230,7 +246,9 @@ def load_settings(path: Path) -> Settings:
     try:
         return parse_settings(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as error:
-        raise PlanError(f"cannot read {path}: {error.strerror}. Give a TOML file with the plan's settings.") from None
+        raise PlanError(
+            f"cannot read {path}: {error.strerror}. Give a TOML file with the plan's settings."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PlanError(f"{path} is not valid TOML in UTF-8: {error}.") from None
 
@@ -243,7 +261,11 @@ def parse_settings(value: dict[str, Any], where: str) -> Settings:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         message = str(first["msg"]).removeprefix("Value error, ")
-        known = f"; known: {', '.join(Settings.model_fields)}" if first["type"] == "extra_forbidden" else ""
+        known = (
+            f"; known: {', '.join(Settings.model_fields)}"
+            if first["type"] == "extra_forbidden"
+            else ""
+        )
         raise PlanError(f"{where}: {place + ': ' if place else ''}{message}{known}.") from None
 
 
@@ -253,18 +275,24 @@ class Confirmation:
     def __init__(self, plan: Plan, limit: Money, *, _made_by_confirm: bool = False) -> None:
         """Used by `confirm`."""
         if not _made_by_confirm:
-            raise BudgetError("nothing is published without a confirmation; ask for one with `confirm`.")
+            raise BudgetError(
+                "nothing is published without a confirmation; ask for one with `confirm`."
+            )
         self.plan, self.limit = plan, limit
 
 
-def confirm(plan: Plan, limit: Money, *, typed_name: str = "", typed_cost: Money | None = None) -> Confirmation:
+def confirm(
+    plan: Plan, limit: Money, *, typed_name: str = "", typed_cost: Money | None = None
+) -> Confirmation:
     """Accept the word of the person in charge: the study's name, or the exact total cost, typed again.
 
     Raises:
         BudgetError: Neither was typed as it is, or the plan can cost more than the limit.
     """
     if typed_cost is not None and typed_cost != plan.total_cost:
-        raise BudgetError(f"{plan.name} costs up to {plan.total_cost}, not {typed_cost}; nothing was published.")
+        raise BudgetError(
+            f"{plan.name} costs up to {plan.total_cost}, not {typed_cost}; nothing was published."
+        )
     if typed_cost is None and typed_name != plan.name:
         raise BudgetError(f"to publish, type the name {plan.name!r}; nothing was published.")
     if not plan.total_cost <= limit:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from experiments.participants.prolific.client import BONUSES_AT_ONCE, SubmissionState
-from experiments.participants.prolific.ledger import Account, Bulk, Entry, Payment
-from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import CodeType
+from lakatos.experiments.participants.prolific.client import BONUSES_AT_ONCE, SubmissionState
+from lakatos.experiments.participants.prolific.ledger import Account, Bulk, Entry, Payment
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import CodeType
 
 BONUS_SETTLES_S: Final = 24 * 3600.0
 """Bonuses are paid within minutes; one that does not show after so long, in a list that shows bonuses, was not paid."""
@@ -23,7 +23,9 @@ CLAIM_LAPSES_S: Final = 24 * 3600.0
 """No visit may take a day; who ran out of time so long ago, and did not complete our page, does not come back."""
 Collection: TypeAlias = Literal["", "open", "ended"]
 """Whether our own page may still want people; empty where nobody knows."""
-ENDED: Final = "the collection has ended and the study could still let people in; stop it with {command}"
+ENDED: Final = (
+    "the collection has ended and the study could still let people in; stop it with {command}"
+)
 _PAID: Final[frozenset[SubmissionState]] = frozenset({"APPROVED", "PARTIALLY APPROVED"})
 _BUSY: Final[frozenset[SubmissionState]] = frozenset({"RESERVED", "ACTIVE"})
 _UNPAID: Final[frozenset[SubmissionState]] = frozenset({"RETURNED", "REJECTED"})
@@ -92,7 +94,9 @@ class Review:
     why: str
 
 
-Action: TypeAlias = Approve | RequestReturn | RaisePlaces | Pause | Start | Stop | PayBonuses | SettleBulk | Review
+Action: TypeAlias = (
+    Approve | RequestReturn | RaisePlaces | Pause | Start | Stop | PayBonuses | SettleBulk | Review
+)
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,10 @@ def approvable(account: Account) -> dict[str, Entry]:
     for entry in account.submissions:
         place = _preference(entry, entry.participant in completed, entry.id in promised)
         old = chosen.get(entry.participant)
-        if place and (old is None or place > _preference(old, old.participant in completed, old.id in promised)):
+        if place and (
+            old is None
+            or place > _preference(old, old.participant in completed, old.id in promised)
+        ):
             chosen[entry.participant] = entry
     return chosen
 
@@ -147,7 +154,10 @@ def _completed_people(account: Account) -> set[str]:
 def spent(account: Account) -> Money:
     """Everything paid or promised, with fees."""
     fee = account.plan.fee
-    return sum((fee.cost(payment.amount) for payment in account.payments), Money(0, account.plan.settings.currency))
+    return sum(
+        (fee.cost(payment.amount) for payment in account.payments),
+        Money(0, account.plan.settings.currency),
+    )
 
 
 def at_most(account: Account, open_places: int, now_s: float) -> Money:
@@ -172,7 +182,11 @@ def at_most(account: Account, open_places: int, now_s: float) -> Money:
 
 
 def _lapsed(entry: Entry, now_s: float) -> bool:
-    return entry.state == "TIMED-OUT" and entry.page != "completed" and now_s - entry.since_s > CLAIM_LAPSES_S
+    return (
+        entry.state == "TIMED-OUT"
+        and entry.page != "completed"
+        and now_s - entry.since_s > CLAIM_LAPSES_S
+    )
 
 
 def open_places(account: Account) -> int:
@@ -204,7 +218,9 @@ def _good(account: Account) -> set[str]:
 
 
 def _busy(account: Account) -> set[str]:
-    return {entry.participant for entry in account.submissions if entry.state in _BUSY} - _good(account)
+    return {entry.participant for entry in account.submissions if entry.state in _BUSY} - _good(
+        account
+    )
 
 
 def decide(
@@ -230,8 +246,14 @@ def decide(
     """
     if account.limit is None or account.study is None:
         return ()
-    settled = tuple(_settle(account, bulk, now_s) for bulk in account.bulks if bulk.state in ("prepared", "asked"))
-    approvals, left = _approvals(account, account.limit - spent(account) - screen_outs_left(account))
+    settled = tuple(
+        _settle(account, bulk, now_s)
+        for bulk in account.bulks
+        if bulk.state in ("prepared", "asked")
+    )
+    approvals, left = _approvals(
+        account, account.limit - spent(account) - screen_outs_left(account)
+    )
     return (
         *(action for action in settled if action is not None),
         *approvals,
@@ -259,7 +281,9 @@ def _approvals(account: Account, left: Money) -> tuple[list[Action], Money]:
             actions.append(Approve(entry.id))
             left -= cost
         else:
-            actions.append(Review(entry.id, f"completed, but paying would pass the limit of {account.limit}"))
+            actions.append(
+                Review(entry.id, f"completed, but paying would pass the limit of {account.limit}")
+            )
     return actions, left
 
 
@@ -269,21 +293,35 @@ def _returns(account: Account) -> list[Action]:
     actions: list[Action] = []
     for entry in account.submissions:
         if entry.participant in completed and entry.refused_in == entry.state:
-            actions.append(Review(entry.id, f"completed our page, but cannot be approved in the state {entry.state}"))
+            actions.append(
+                Review(
+                    entry.id,
+                    f"completed our page, but cannot be approved in the state {entry.state}",
+                )
+            )
         elif entry.state != "AWAITING REVIEW" or chosen.get(entry.participant) is entry:
             continue
         elif entry.page == "failed_checks":
             actions.append(
-                Review(entry.id, "failed more attention checks than the plan lets pass; approve or ask back")
+                Review(
+                    entry.id,
+                    "failed more attention checks than the plan lets pass; approve or ask back",
+                )
             )
         elif entry.return_asked:
             actions.append(Review(entry.id, "was asked to return the place and has not done so"))
         elif entry.participant in chosen:
             actions.append(RequestReturn(entry.id, "You have taken part in this study already."))
         elif entry.code == account.plan.codes["COMPLETED"]:
-            actions.append(Review(entry.id, "gave the completion code, but our page has no complete answers"))
+            actions.append(
+                Review(entry.id, "gave the completion code, but our page has no complete answers")
+            )
         else:
-            actions.append(RequestReturn(entry.id, _REASONS.get(_kind(account, entry), "Did not finish the study.")))
+            actions.append(
+                RequestReturn(
+                    entry.id, _REASONS.get(_kind(account, entry), "Did not finish the study.")
+                )
+            )
     return actions
 
 
@@ -308,13 +346,23 @@ def _bonuses(account: Account, bonus: Callable[[Entry], Money | None], left: Mon
     people = {entry.id: entry.participant for entry in account.submissions}
     paid_people = {people[submission] for submission in paid}
     for entry in sorted(approvable(account).values(), key=lambda entry: entry.number):
-        amount = bonus(entry) if entry.state == "APPROVED" and entry.participant not in paid_people else None
+        amount = (
+            bonus(entry)
+            if entry.state == "APPROVED" and entry.participant not in paid_people
+            else None
+        )
         if not amount:
             continue
         if not amount <= account.plan.most_bonus:
-            actions.append(Review(entry.id, f"a bonus of {amount} is above the plan's {account.plan.most_bonus}"))
+            actions.append(
+                Review(
+                    entry.id, f"a bonus of {amount} is above the plan's {account.plan.most_bonus}"
+                )
+            )
         elif not account.plan.fee.cost(amount) <= left:
-            actions.append(Review(entry.id, f"a bonus of {amount} would pass the limit of {account.limit}"))
+            actions.append(
+                Review(entry.id, f"a bonus of {amount} would pass the limit of {account.limit}")
+            )
         elif len(lines) < BONUSES_AT_ONCE:
             lines.append((entry.id, amount))
             left -= account.plan.fee.cost(amount)
@@ -326,9 +374,15 @@ def _settle(account: Account, bulk: Bulk, now_s: float) -> SettleBulk | Review |
     if bulk.state == "prepared":
         return SettleBulk(bulk.number, (), given_up=True)
     entries = {entry.id: entry for entry in account.submissions}
-    waiting = [payment for payment in account.payments if payment.bulk == bulk.number and payment.state == "promised"]
+    waiting = [
+        payment
+        for payment in account.payments
+        if payment.bulk == bulk.number and payment.state == "promised"
+    ]
     everybody = [payment for payment in account.payments if payment.bulk == bulk.number]
-    shown = tuple(payment.submission for payment in waiting if _shows(entries[payment.submission], payment))
+    shown = tuple(
+        payment.submission for payment in waiting if _shows(entries[payment.submission], payment)
+    )
     late = bulk.asked_s is not None and now_s - bulk.asked_s > BONUS_SETTLES_S
     if shown or not waiting:
         return SettleBulk(bulk.number, shown, given_up=False)
@@ -370,7 +424,11 @@ def _places(
     missing = account.people - n_good - busy - unseen
     affordable = (account.limit - at_most(account, 0, now_s)) // account.plan.person_cost - unseen
     # Only who was paid is sure to count: an approval can still be refused, and a stopped study is not opened again.
-    n_paid = sum(entry.state in _PAID for person, entry in approvable(account).items() if person in _good(account))
+    n_paid = sum(
+        entry.state in _PAID
+        for person, entry in approvable(account).items()
+        if person in _good(account)
+    )
     complete = n_paid >= account.people and not busy and not unseen
     if complete and collection != "open":
         return [Stop()] if account.state in ("ACTIVE", "PAUSED") else []
@@ -379,7 +437,10 @@ def _places(
             return []
         if stop_when_ended:
             return [Stop()]
-        return [*([Pause()] if account.state == "ACTIVE" else []), Review("study", ENDED.format(command=command))]
+        return [
+            *([Pause()] if account.state == "ACTIVE" else []),
+            Review("study", ENDED.format(command=command)),
+        ]
     if account.state == "ACTIVE":
         if free and (missing <= 0 or free > affordable):
             return [Pause(), *_short(account, missing, affordable)]
@@ -406,5 +467,8 @@ def _short(account: Account, missing: int, affordable: int) -> Sequence[Action]:
     if missing <= max(0, affordable):
         return ()
     return [
-        Review("limit", f"{missing} people are missing, and {account.limit} pays for {max(0, affordable)}; raise it")
+        Review(
+            "limit",
+            f"{missing} people are missing, and {account.limit} pays for {max(0, affordable)}; raise it",
+        )
     ]

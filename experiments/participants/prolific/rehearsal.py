@@ -12,14 +12,20 @@ from typing import Final, TypeVar, cast
 
 import httpx
 
-from experiments.participants.prolific.clerk import Clerk, PageAnswers
-from experiments.participants.prolific.client import ProlificClient
-from experiments.participants.prolific.errors import OutcomeUnknownError, UnreachableError
-from experiments.participants.prolific.ledger import LEDGER_FILE, Account, Entry, Ledger, PageStatus
-from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import Plan, Settings, confirm
-from experiments.participants.prolific.recruiter import Action, Books, Review
-from experiments.participants.prolific.stand_in import TOKEN, StandIn, World
+from lakatos.experiments.participants.prolific.clerk import Clerk, PageAnswers
+from lakatos.experiments.participants.prolific.client import ProlificClient
+from lakatos.experiments.participants.prolific.errors import OutcomeUnknownError, UnreachableError
+from lakatos.experiments.participants.prolific.ledger import (
+    LEDGER_FILE,
+    Account,
+    Entry,
+    Ledger,
+    PageStatus,
+)
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import Plan, Settings, confirm
+from lakatos.experiments.participants.prolific.recruiter import Action, Books, Review
+from lakatos.experiments.participants.prolific.stand_in import TOKEN, StandIn, World
 
 T = TypeVar("T")
 EXAMPLE: Final = Settings(
@@ -106,7 +112,9 @@ def rehearse(
         ):
             if plan.name not in ledger.experiments():
                 ledger.keep_plan(plan)
-            yield Clerk(client, ledger, plan.name, WorldPage(world), bonus=lambda entry: bonus(entry.id))
+            yield Clerk(
+                client, ledger, plan.name, WorldPage(world), bonus=lambda entry: bonus(entry.id)
+            )
 
     def attend(work: Callable[[Clerk], T]) -> T:
         """Do ``work``; after a failure that asks to try later, or a kill, in a new program that has only the books."""
@@ -118,7 +126,9 @@ def rehearse(
             except (UnreachableError, OutcomeUnknownError, kill):
                 n_failed, clerk = n_failed + 1, None
                 open_now.close()
-        raise UnreachableError(f"the stand-in could not be reached in {_MOST_ROUNDS} attempts; lower its faults.")
+        raise UnreachableError(
+            f"the stand-in could not be reached in {_MOST_ROUNDS} attempts; lower its faults."
+        )
 
     confirmation = confirm(plan, limit, typed_name=plan.name)
     attend(lambda clerk: clerk.publish(confirmation))
@@ -169,7 +179,9 @@ def settle_what_was_asked(clerk: Clerk, world: World, actions: Sequence[Action])
     for action in actions:
         if isinstance(action, Review) and action.about in bulks:
             bulk = bulks[action.about]
-            wanted = {item.submission for item in clerk.account.payments if item.bulk == bulk.number}
+            wanted = {
+                item.submission for item in clerk.account.payments if item.bulk == bulk.number
+            }
             paid = {item.submission for item in world.transfers if item.kind == "bonus"}
             clerk.settle_by_hand(bulk.number, paid=wanted <= paid)
 
@@ -185,10 +197,16 @@ def problems(account: Account, world: World) -> list[str]:
     paid = Counter((item.participant, item.kind) for item in world.transfers)
     found += [f"{kind} was paid {n} times to one person" for (_, kind), n in paid.items() if n > 1]
     truth = {(item.submission, item.kind): item.minor for item in world.transfers}
-    held = {(item.submission, item.kind): item.amount.minor for item in account.payments if item.state == "paid"}
+    held = {
+        (item.submission, item.kind): item.amount.minor
+        for item in account.payments
+        if item.state == "paid"
+    }
     promised = [item for item in account.payments if item.state == "promised"]
     if truth != held or promised:
-        found.append(f"the books hold {len(held)} payments and {len(promised)} promises, in truth {len(truth)}")
+        found.append(
+            f"the books hold {len(held)} payments and {len(promised)} promises, in truth {len(truth)}"
+        )
     spent = world.transferred(plan.settings.currency)
     if account.limit is None or not spent <= account.limit:
         found.append(f"{spent} were spent of {account.limit}")
@@ -199,7 +217,11 @@ def problems(account: Account, world: World) -> list[str]:
             found.append(f"submission {item.id} is not in the books")
         elif entry.state != item.state:
             found.append(f"submission {item.id} is {item.state}, in the books {entry.state}")
-    completed = {item.participant for item in world.submissions.values() if world.page.get(item.id) == "completed"}
+    completed = {
+        item.participant
+        for item in world.submissions.values()
+        if world.page.get(item.id) == "completed"
+    }
     rewarded = {item.participant for item in world.transfers if item.kind == "reward"}
     if rewarded - completed:
         found.append(f"{len(rewarded - completed)} people were paid whose answers are not complete")

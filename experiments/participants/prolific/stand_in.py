@@ -29,9 +29,9 @@ import uvicorn
 from fastapi import Body, FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from experiments.participants.answers import Status
-from experiments.participants.prolific.client import StudyState, SubmissionState
-from experiments.participants.prolific.money import Fee, Money
+from lakatos.experiments.participants.answers import Status
+from lakatos.experiments.participants.prolific.client import StudyState, SubmissionState
+from lakatos.experiments.participants.prolific.money import Fee, Money
 
 TOKEN: Final = "stand-in"
 BEGINNING: Final = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -166,7 +166,11 @@ class World:
         self.asked: Counter[str] = Counter()
         """Requests and faults that were met."""
         self.n_ticks = 0
-        self._behaviours, self._keeps, self._approves = behaviours, timed_out_keeps_place, approves_timed_out
+        self._behaviours, self._keeps, self._approves = (
+            behaviours,
+            timed_out_keeps_place,
+            approves_timed_out,
+        )
         self._now, self._events = BEGINNING, list[tuple[datetime, int, Callable[[], None]]]()
         self._n_events = self._n_people = self._n_asked = self._in_a_row = 0
         self._lock = threading.RLock()
@@ -204,7 +208,9 @@ class World:
         self._n_events += 1
         heapq.heappush(self._events, (self._now + timedelta(minutes=minutes), self._n_events, act))
 
-    def _arrive(self, study: _Study, participant: str = "", behaviour: Behaviour | None = None) -> None:
+    def _arrive(
+        self, study: _Study, participant: str = "", behaviour: Behaviour | None = None
+    ) -> None:
         if study.state != "ACTIVE" or self._free(study) <= 0:
             return
         self._n_people += 1
@@ -230,7 +236,9 @@ class World:
         """What the person does on our page, and what becomes of the place, ``ends`` minutes from now."""
         codes = {entry["code_type"]: entry for entry in study.draft["completion_codes"]}
 
-        def submit(kind: str = "COMPLETED", page: Status | None = "completed", code: bool = True) -> None:
+        def submit(
+            kind: str = "COMPLETED", page: Status | None = "completed", code: bool = True
+        ) -> None:
             if page is not None:
                 self.page[item.id] = page
             item.code = codes[kind]["code"] if code else ""
@@ -289,28 +297,51 @@ class World:
         if study.state == "ACTIVE" and self._free(study) <= 0:
             study.state = "AWAITING REVIEW"
         open_states = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
-        unfinished = any(i.state in open_states for i in self.submissions.values() if i.study == study.id)
-        if study.state == "AWAITING REVIEW" and not unfinished and (study.stopped or self._free(study) <= 0):
+        unfinished = any(
+            i.state in open_states for i in self.submissions.values() if i.study == study.id
+        )
+        if (
+            study.state == "AWAITING REVIEW"
+            and not unfinished
+            and (study.stopped or self._free(study) <= 0)
+        ):
             study.state = "COMPLETED"
 
     def _taken(self, study: _Study) -> int:
-        taken = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED"} | ({"TIMED-OUT"} if self._keeps else set())
-        return sum(item.state in taken for item in self.submissions.values() if item.study == study.id)
+        taken = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED"} | (
+            {"TIMED-OUT"} if self._keeps else set()
+        )
+        return sum(
+            item.state in taken for item in self.submissions.values() if item.study == study.id
+        )
 
     def _free(self, study: _Study) -> int:
         return study.places - self._taken(study)
 
-    def _transfer(self, item: _Submission, kind: Literal["reward", "bonus", "screen_out"], minor: int) -> None:
+    def _transfer(
+        self, item: _Submission, kind: Literal["reward", "bonus", "screen_out"], minor: int
+    ) -> None:
         self.transfers.append(Transfer(item.id, item.participant, kind, minor))
 
     # What the interface does.
 
     def create(self, draft: dict[str, Any]) -> dict[str, Any]:
         """``POST /studies/``."""
-        needed = ("name", "description", "external_study_url", "completion_codes", "reward", "total_available_places")
+        needed = (
+            "name",
+            "description",
+            "external_study_url",
+            "completion_codes",
+            "reward",
+            "total_available_places",
+        )
         missing = [name for name in needed if not draft.get(name)]
-        if missing or len({entry["code"] for entry in draft["completion_codes"]}) < len(draft["completion_codes"]):
-            raise RefusalError(400, f"missing or repeated: {', '.join(missing) or 'completion codes'}")
+        if missing or len({entry["code"] for entry in draft["completion_codes"]}) < len(
+            draft["completion_codes"]
+        ):
+            raise RefusalError(
+                400, f"missing or repeated: {', '.join(missing) or 'completion codes'}"
+            )
         study = _Study(f"{self._rng('study', len(self.studies)).getrandbits(96):024x}", dict(draft))
         study.places = int(draft["total_available_places"])
         self.studies[study.id] = study
@@ -361,7 +392,11 @@ class World:
         lines: list[dict[str, Any]] = []
         for place, item in enumerate(items):
             rng = self._rng("list", self.n_ticks, item.id)
-            odd = rng.choice(("old", "twice", "missing")) if rng.random() < self.faults.odd_lists else ""
+            odd = (
+                rng.choice(("old", "twice", "missing"))
+                if rng.random() < self.faults.odd_lists
+                else ""
+            )
             if odd == "missing" and place == len(items) - 1:
                 continue
             lines.append(self._line(item, -2 if odd == "old" else -1))
@@ -384,8 +419,12 @@ class World:
         """``POST /submissions/{id}/transition/``."""
         item = self._submission(submission)
         action = body.get("action")
-        if action == "REJECT" and (len(body.get("message", "")) < 100 or not body.get("rejection_category")):
-            raise RefusalError(400, "a rejection needs a category and a message of at least 100 characters")
+        if action == "REJECT" and (
+            len(body.get("message", "")) < 100 or not body.get("rejection_category")
+        ):
+            raise RefusalError(
+                400, "a rejection needs a category and a message of at least 100 characters"
+            )
         goal: SubmissionState = "APPROVED" if action == "APPROVE" else "REJECTED"
         if action not in ("APPROVE", "REJECT"):
             raise RefusalError(400, f"unknown action {action!r}")
@@ -403,7 +442,9 @@ class World:
         """``POST /submissions/{id}/request-return/``."""
         item = self._submission(submission)
         if item.state != "AWAITING REVIEW" or not body.get("request_return_reasons"):
-            raise RefusalError(400, f"a return cannot be asked for in the state {item.state}, or without reasons")
+            raise RefusalError(
+                400, f"a return cannot be asked for in the state {item.state}, or without reasons"
+            )
         if item.return_requested is None:
             item.return_requested = self._now.isoformat()
             rng = self._rng("return", item.id)
@@ -422,7 +463,11 @@ class World:
             lines.append((submission, round(float(amount) * 100)))
         bulk = f"{self._rng('bulk', len(self.bulks)).getrandbits(96):024x}"
         self.bulks[bulk] = lines
-        return {"id": bulk, "study": body["study_id"], "total_amount": sum(minor for _, minor in lines)}
+        return {
+            "id": bulk,
+            "study": body["study_id"],
+            "total_amount": sum(minor for _, minor in lines),
+        }
 
     def pay_bonuses(self, bulk: str) -> dict[str, Any]:
         """``POST /bulk-bonus-payments/{id}/pay/``: pays each time it is asked, some minutes later."""
@@ -445,7 +490,10 @@ class World:
 
     def transferred(self, currency: str = "GBP") -> Money:
         """Everything that was paid, with fees."""
-        return sum((self.fee.cost(Money(item.minor, currency)) for item in self.transfers), Money(0, currency))
+        return sum(
+            (self.fee.cost(Money(item.minor, currency)) for item in self.transfers),
+            Money(0, currency),
+        )
 
     def _known(self, study_id: str) -> _Study:
         if study_id not in self.studies:
@@ -463,7 +511,9 @@ class World:
             self._n_asked += 1
             kinds = self.faults.kinds
             rest = max(0.0, 1.0 - sum(kinds.values()))
-            fault = self._rng("fault", self._n_asked).choices([*kinds, ""], [*kinds.values(), rest])[0]
+            fault = self._rng("fault", self._n_asked).choices(
+                [*kinds, ""], [*kinds.values(), rest]
+            )[0]
             self._in_a_row = self._in_a_row + 1 if fault else 0
             if self._in_a_row > _IN_A_ROW:
                 fault, self._in_a_row = "", 0
@@ -565,13 +615,17 @@ _Message: TypeAlias = MutableMapping[str, Any]
 
 
 def _with_faults(app: FastAPI, stand_in: StandIn) -> Callable[..., Awaitable[None]]:
-    async def answer(scope: _Message, receive: Any, send: Callable[[_Message], Awaitable[None]]) -> None:
+    async def answer(
+        scope: _Message, receive: Any, send: Callable[[_Message], Awaitable[None]]
+    ) -> None:
         fault = stand_in.world.next_fault() if scope["type"] == "http" else ""
         if not fault:
             await app(scope, receive, send)
             return
         if fault == "too_many":
-            await JSONResponse({"detail": "Too many requests"}, 429, {"Retry-After": "0"})(scope, receive, send)
+            await JSONResponse({"detail": "Too many requests"}, 429, {"Retry-After": "0"})(
+                scope, receive, send
+            )
             return
         if fault != "error_before":
 
@@ -583,7 +637,13 @@ def _with_faults(app: FastAPI, stand_in: StandIn) -> Callable[..., Awaitable[Non
             await asyncio.sleep(stand_in.world.faults.slow_s)
         if fault == "lost_after":
             # A body that was announced and never comes: the server breaks the connection.
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": 200,
+                    "headers": [(b"content-length", b"1000")],
+                }
+            )
             await send({"type": "http.response.body", "body": b"{", "more_body": True})
             return
         await JSONResponse({"detail": "Server error"}, 500)(scope, receive, send)
@@ -601,7 +661,9 @@ def serve(world: World, *, port: int = 0) -> Iterator[StandIn]:
     line.bind(("127.0.0.1", port))
     stand_in.address = f"http://127.0.0.1:{line.getsockname()[1]}/api/v1"
     # Broken connections are part of the play, so the server's complaints about them are not shown.
-    server = uvicorn.Server(uvicorn.Config(make_app(stand_in), log_level="critical", lifespan="off", log_config=None))
+    server = uvicorn.Server(
+        uvicorn.Config(make_app(stand_in), log_level="critical", lifespan="off", log_config=None)
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [line]}, daemon=True)
     thread.start()
     try:

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
-from experiments.participants.prolific.errors import ProlificError
+from lakatos.experiments.participants.prolific.errors import ProlificError
 
 
 def verify_notification(
@@ -32,10 +32,17 @@ def verify_notification(
         ProlificError: It is not signed with the secret, or not recent.
     """
     given = {name.lower(): value for name, value in headers.items()}
-    stamp, signature = given.get("x-prolific-request-timestamp", ""), given.get("x-prolific-request-signature", "")
-    expected = base64.b64encode(hmac.new(secret.encode(), stamp.encode() + body, hashlib.sha256).digest())
+    stamp, signature = (
+        given.get("x-prolific-request-timestamp", ""),
+        given.get("x-prolific-request-signature", ""),
+    )
+    expected = base64.b64encode(
+        hmac.new(secret.encode(), stamp.encode() + body, hashlib.sha256).digest()
+    )
     if not secret or not stamp or not hmac.compare_digest(expected, signature.encode()):
-        raise ProlificError("a notification is not signed with the secret of this subscription; it was ignored.")
+        raise ProlificError(
+            "a notification is not signed with the secret of this subscription; it was ignored."
+        )
     try:
         age_s = abs(now_s - float(stamp))
     except ValueError:

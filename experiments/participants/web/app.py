@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from experiments.participants.web.door import (
+from lakatos.experiments.participants.web.door import (
     ANSWER_SECONDS,
     REQUEST_SECONDS,
     HostGuard,
@@ -41,7 +41,7 @@ from experiments.participants.web.door import (
     Send,
     headers_of,
 )
-from experiments.participants.web.store import (
+from lakatos.experiments.participants.web.store import (
     ACTIVE,
     INVITATION,
     Identifiers,
@@ -51,9 +51,9 @@ from experiments.participants.web.store import (
     Session,
     Store,
 )
-from experiments.participants.web.study import Experiment
-from experiments.participants.web.texts import consent_digest
-from experiments.participants.web.view import (
+from lakatos.experiments.participants.web.study import Experiment
+from lakatos.experiments.participants.web.texts import consent_digest
+from lakatos.experiments.participants.web.view import (
     consent_of,
     ending,
     feedback_words,
@@ -63,8 +63,8 @@ from experiments.participants.web.view import (
     state_of,
     texts_of,
 )
-from traces.errors import TraceError
-from traces.inbox import Inbox
+from lakatos.traces.errors import TraceError
+from lakatos.traces.inbox import Inbox
 
 _log = logging.getLogger(__name__)
 PAGE: Final = Path(__file__).parent / "page"
@@ -245,7 +245,10 @@ def create_app(
         while True:
             try:
                 await run_in_threadpool(settle)
-            except (sqlite3.Error, TraceError) as error:  # a full disk or a busy file passes; the next look settles all
+            except (
+                sqlite3.Error,
+                TraceError,
+            ) as error:  # a full disk or a busy file passes; the next look settles all
                 _log.error("answers of people who ended are not in the inbox yet: %s", error)
             await asyncio.sleep(sweep_seconds)
 
@@ -258,7 +261,9 @@ def create_app(
 
     app = _server("Lakatos: taking part", names, requests_per_second, life)
     app.state.store = kept
-    app.include_router(_page(kept, inbox, preview=False, secure=secure), prefix="/study", tags=["study"])
+    app.include_router(
+        _page(kept, inbox, preview=False, secure=secure), prefix="/study", tags=["study"]
+    )
 
     @app.get("/", include_in_schema=False)
     def root() -> Response:
@@ -294,7 +299,9 @@ def create_desk(
     app.state.token, app.state.preview_key, app.state.store = secret, preview_key, kept
     preview = _page(kept, Inbox(Path(folder) / "inbox.sqlite"), preview=True, secure=False)
     app.include_router(preview, prefix=f"/preview/{preview_key}", include_in_schema=False)
-    app.include_router(_researcher(kept, secret, preview_key, study), prefix="/researcher", tags=["researcher"])
+    app.include_router(
+        _researcher(kept, secret, preview_key, study), prefix="/researcher", tags=["researcher"]
+    )
     return app
 
 
@@ -322,7 +329,9 @@ def _server(
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]  # its input is left out: it may hold anything
-        where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or part.isidentifier())
+        where = ".".join(
+            str(part) for part in first["loc"] if isinstance(part, int) or part.isidentifier()
+        )
         kind = 400 if first["type"] == "json_invalid" else 422
         return _problem(kind, "form", f"{where}: {first['type']}")
 
@@ -333,7 +342,9 @@ def _server(
     return app
 
 
-def _problem(status: int, error: str, detail: str = "", headers: dict[str, str] | None = None) -> JSONResponse:
+def _problem(
+    status: int, error: str, detail: str = "", headers: dict[str, str] | None = None
+) -> JSONResponse:
     return JSONResponse({"error": error, "detail": detail}, status_code=status, headers=headers)
 
 
@@ -341,7 +352,9 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     """Everything that a participant's browser asks for."""
     routes = APIRouter(responses=PROBLEMS)
 
-    def visitor_in(visitor: Annotated[str, Header(alias=VISITOR, pattern=r"^([0-9a-f]{16})?$")] = "") -> str:
+    def visitor_in(
+        visitor: Annotated[str, Header(alias=VISITOR, pattern=r"^([0-9a-f]{16})?$")] = "",
+    ) -> str:
         return visitor
 
     Visitor = Annotated[str, Depends(visitor_in)]  # noqa: N806 - an annotation
@@ -353,14 +366,18 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
 
     addresses = AddressBook()
 
-    def cookie_in(request: Request, visitor: Visitor, lakatos: Annotated[str, Cookie(alias=COOKIE)] = "") -> str:
+    def cookie_in(
+        request: Request, visitor: Visitor, lakatos: Annotated[str, Cookie(alias=COOKIE)] = ""
+    ) -> str:
         return request.cookies.get(cookie_of(visitor), "") if visitor else lakatos
 
     Given = Annotated[str, Depends(cookie_in)]  # noqa: N806 - an annotation
 
     def token_of(given: Given) -> str:
         if not is_ours(given):
-            raise RefusedError(401, "cookie", "open the page first; it sets the cookie that this needs.")
+            raise RefusedError(
+                401, "cookie", "open the page first; it sets the cookie that this needs."
+            )
         return given
 
     Token = Annotated[str, Depends(token_of)]  # noqa: N806 - an annotation
@@ -378,12 +395,18 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
 
     def next_of(session: Session) -> Experiment | None:
         """The experiment to which somebody who has ended is admitted, if there is one."""
-        found = None if session.status == ACTIVE or session.source != "web" else store.current(free=True)
+        found = (
+            None
+            if session.status == ACTIVE or session.source != "web"
+            else store.current(free=True)
+        )
         earlier = found is not None and not store.took_part(session.person, found)
         return found if earlier and found and found.settings.returning == "admit" else None
 
     def state_in(session: Session) -> State:
-        return State(**state_of(session), **({"next": True} if not preview and next_of(session) else {}))
+        return State(
+            **state_of(session), **({"next": True} if not preview and next_of(session) else {})
+        )
 
     @routes.get("/", response_class=HTMLResponse, include_in_schema=False)
     def page(request: Request) -> Response:
@@ -392,8 +415,12 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         token = given if is_ours(given) else make_token(store.key)
         session = store.session(token)
         experiment = session.experiment if session else store.current()
-        language = session.language if session else language_of(experiment, _asked(request, experiment))
-        response = HTMLResponse(_shell(language, visitor, public_texts(experiment, language)["page"]))
+        language = (
+            session.language if session else language_of(experiment, _asked(request, experiment))
+        )
+        response = HTMLResponse(
+            _shell(language, visitor, public_texts(experiment, language)["page"])
+        )
         response.set_cookie(
             cookie_of(visitor),
             token,
@@ -416,7 +443,9 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
 
     @routes.get("/api/state")
     def state(
-        token: Token, visitor: Visitor, language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en"
+        token: Token,
+        visitor: Visitor,
+        language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en",
     ) -> State:
         """Where this person is."""
         session = store.session(token)
@@ -427,21 +456,27 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
             return State(**outside(language_of(None, language), "closed"))
         if experiment.settings.access == "invited" and not visitor and not preview:
             return State(**outside(language_of(experiment, language), "uninvited"))
-        return State(phase="consent", language=language_of(experiment, language), preview=preview, steps=[])
+        return State(
+            phase="consent", language=language_of(experiment, language), preview=preview, steps=[]
+        )
 
     @routes.post("/api/consent")
     def consent(request: Request, token: Token, visitor: Visitor, body: Consent) -> State:
         """Begin, or go on where this person was."""
         identifiers = identifiers_of(body.prolific, body.invitation)
         if not preview and visitor_of(identifiers) != visitor:
-            raise RefusedError(409, "visitor", "this tab is another person's; open the page by its own address.")
+            raise RefusedError(
+                409, "visitor", "this tab is another person's; open the page by its own address."
+            )
         session = store.session(token)
         experiment = session.experiment if session else store.current()
         if experiment is None:
             return State(**outside(language_of(None, body.language), "closed"))
         language = language_of(experiment, body.language)
         if body.consent != consent_digest(consent_of(experiment, language)):
-            raise RefusedError(409, "consent", "the text was changed in the meantime; read it again.")
+            raise RefusedError(
+                409, "consent", "the text was changed in the meantime; read it again."
+            )
         address = request.client.host if request.client else ""
         limited = session is None and not preview and experiment.settings.access == "open"
         if limited and not addresses.admit(address, experiment.settings.hourly_from_address):
@@ -484,10 +519,14 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
     @routes.post("/api/answers")
     def answers(session: Known, body: Answer) -> Answered:
         """Answer the step that is asked now; it is saved when this returns."""
-        saved, feedback, after = store.answer(session, body.position, body.response, body.response_time_ms)
+        saved, feedback, after = store.answer(
+            session, body.position, body.response, body.response_time_ms
+        )
         if after.status == "completed" and saved:
             store.deliver(inbox)
-        words = feedback_words(after.experiment, texts_of(after.experiment, after.language), feedback)
+        words = feedback_words(
+            after.experiment, texts_of(after.experiment, after.language), feedback
+        )
         return Answered(saved=saved, feedback=words, state=state_in(after))
 
     @routes.post("/api/stop")
@@ -502,7 +541,9 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         """Go on to another experiment that is open to people who took part before."""
         experiment = next_of(session)
         if experiment is None:
-            raise RefusedError(409, "next", "no other experiment is open to people who took part before.")
+            raise RefusedError(
+                409, "next", "no other experiment is open to people who took part before."
+            )
         store.forget_token(token)
         language = language_of(experiment, body.language)
         return State(phase="consent", language=language, preview=preview, steps=[])
@@ -525,7 +566,9 @@ def _researcher(store: Store, token: str, preview_key: str, study: str) -> APIRo
     def researcher(authorization: Annotated[str, Header()] = "") -> None:
         given = authorization.removeprefix("Bearer ").encode("utf-8", "replace")
         if not hmac.compare_digest(given, token.encode()):
-            raise RefusedError(401, "token", "the researcher's token is printed where the server was started.")
+            raise RefusedError(
+                401, "token", "the researcher's token is printed where the server was started."
+            )
 
     @routes.get("/", response_class=HTMLResponse, include_in_schema=False)
     def page() -> HTMLResponse:
@@ -546,7 +589,9 @@ def _researcher(store: Store, token: str, preview_key: str, study: str) -> APIRo
     return routes
 
 
-def identifiers_of(who: ProlificParameters | None, invitation: str | None = None) -> Identifiers | None:
+def identifiers_of(
+    who: ProlificParameters | None, invitation: str | None = None
+) -> Identifiers | None:
     """What the page was told of a person by Prolific, or by the link of an invitation."""
     if who is not None:
         return Identifiers("prolific", who.participant, who.study, who.submission)
@@ -608,7 +653,9 @@ def visitor_of(who: Identifiers | None) -> str:
     """Name of a tab's person within one browser: of whom a recruitment service sent; empty for whoever just came."""
     if who is None:
         return ""
-    return hashlib.sha256(" ".join([who.service, who.participant, who.study, who.submission]).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        " ".join([who.service, who.participant, who.study, who.submission]).encode()
+    ).hexdigest()[:16]
 
 
 def cookie_of(visitor: str) -> str:
@@ -618,7 +665,9 @@ def cookie_of(visitor: str) -> str:
 
 def _identifiers(request: Request) -> Identifiers | None:
     """Whom Prolific says it sends, or whom we invited, if the address says so as it should."""
-    given = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
+    given = [
+        request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    ]
     if all(re.fullmatch(IDENTIFIER, value) for value in given):
         return Identifiers("prolific", *given)
     invitation = request.query_params.get(INVITATION, "")
@@ -636,7 +685,11 @@ def _asked(request: Request, experiment: Any) -> str:
 
 def _shell(language: str, visitor: str, words: dict[str, str]) -> str:
     """The page before its script has run."""
-    place = {"language": language, "visitor": visitor, **{name: words[name] for name in ("title", "loading", "script")}}
+    place = {
+        "language": language,
+        "visitor": visitor,
+        **{name: words[name] for name in ("title", "loading", "script")},
+    }
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     for name, value in place.items():
         text = text.replace(f"{{{{{name}}}}}", escape(value))
@@ -681,7 +734,9 @@ class _Guard:
         try:
             body = await asyncio.wait_for(_read(receive), REQUEST_SECONDS)
         except TimeoutError:
-            await _problem(408, "slow", "the request did not arrive.", {"Connection": "close"})(scope, receive, sending)
+            await _problem(408, "slow", "the request did not arrive.", {"Connection": "close"})(
+                scope, receive, sending
+            )
             return
         if body is None:
             await _problem(413, "size", f"at most {LARGEST_BODY} bytes.")(scope, receive, sending)
@@ -712,7 +767,9 @@ class _Guard:
         buckets = [(f"address {client}", ADDRESS_PER_SECOND)]
         if cookie:
             buckets.append((f"cookie {cookie[1][:64]}", self.rate))
-        if not scope["path"].startswith("/page/") and not all(self._allowed(who, rate) for who, rate in buckets):
+        if not scope["path"].startswith("/page/") and not all(
+            self._allowed(who, rate) for who, rate in buckets
+        ):
             return _problem(429, "speed", "too many requests at once.", {"Retry-After": "1"})
         return None
 

@@ -75,7 +75,9 @@ def is_own_origin(origin: str, host: str) -> bool:
             return False
     except ValueError:  # no number is given as the port
         return False
-    return theirs.hostname == ours.hostname or (is_loopback(theirs.hostname) and is_loopback(ours.hostname))
+    return theirs.hostname == ours.hostname or (
+        is_loopback(theirs.hostname) and is_loopback(ours.hostname)
+    )
 
 
 class HostGuard:
@@ -89,7 +91,11 @@ class HostGuard:
             names: By which it may be asked, beside addresses in numbers and ``localhost``.
             own_pages: Whether pages of other servers may not ask it anything; no proxy may stand before it then.
         """
-        self.app, self.names, self.own_pages = app, frozenset(name.lower() for name in names), own_pages
+        self.app, self.names, self.own_pages = (
+            app,
+            frozenset(name.lower() for name in names),
+            own_pages,
+        )
 
     def _lets_in(self, scope: Scope) -> bool:
         if scope["type"] == "lifespan":
@@ -106,8 +112,16 @@ class HostGuard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await send({"type": "http.response.start", "status": 421, "headers": [(b"content-type", b"text/plain")]})
-            await send({"type": "http.response.body", "body": b"This server is not known by that name.\n"})
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": 421,
+                    "headers": [(b"content-type", b"text/plain")],
+                }
+            )
+            await send(
+                {"type": "http.response.body", "body": b"This server is not known by that name.\n"}
+            )
 
 
 class ImpatientProtocol(H11Protocol):

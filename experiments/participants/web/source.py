@@ -8,14 +8,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from experiments.errors import SourceError
-from experiments.participants.source import Recruitment, StudySettings, check_new_people, offers_to_new_people
-from experiments.participants.web.store import Store
-from experiments.participants.web.study import Experiment, PageSettings
-from experiments.participants.web.texts import Texts, texts_for
-from experiments.preregistration import Preregistration
-from experiments.task import Design, Domain, Offer
-from traces.digest import Digest
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.source import (
+    Recruitment,
+    StudySettings,
+    check_new_people,
+    offers_to_new_people,
+)
+from lakatos.experiments.participants.web.store import Store
+from lakatos.experiments.participants.web.study import Experiment, PageSettings
+from lakatos.experiments.participants.web.texts import Texts, texts_for
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.task import Design, Domain, Offer
+from lakatos.traces.digest import Digest
 
 
 class WebParticipants:
@@ -26,7 +31,9 @@ class WebParticipants:
     """
 
     keys: ClassVar[frozenset[str]] = frozenset()
-    sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "privacy", "confirmation", "page"})
+    sections: ClassVar[frozenset[str]] = frozenset(
+        {"space", "exclusions", "privacy", "confirmation", "page"}
+    )
     brought_by: ClassVar[str] = "`lakatos collect` serves the page on which they take part"
 
     def __init__(
@@ -68,7 +75,9 @@ class WebParticipants:
         check_new_people(preregistration, design, self.domain, "people on the page")
         store = Store(self.folder)
         try:
-            store.register(Experiment(key, self.domain.name, design, self.seed, self.page, self.texts))
+            store.register(
+                Experiment(key, self.domain.name, design, self.seed, self.page, self.texts)
+            )
         finally:
             store.shut()
         return Recruitment(key, design.name, design.n_participants)
@@ -80,7 +89,11 @@ class WebParticipants:
     @classmethod
     def of_study(cls, study: StudySettings) -> Self:
         """People who take part in a study on the page."""
-        page = {name: value for name, value in study.page.items() if name in PageSettings.__dataclass_fields__}
+        page = {
+            name: value
+            for name, value in study.page.items()
+            if name in PageSettings.__dataclass_fields__
+        }
         return cls(
             study.folder,
             domain=study.domain,

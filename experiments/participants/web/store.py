@@ -24,13 +24,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from experiments.errors import ExperimentError, SourceError
-from experiments.participants.answers import PersonAnswers, Status, pseudonym
-from experiments.participants.web.study import Experiment, available, follows, plan_of
-from traces.digest import Digest
-from traces.errors import InboxError
-from traces.inbox import Inbox
-from traces.stores.sqlite import sync_folder
+from lakatos.experiments.errors import ExperimentError, SourceError
+from lakatos.experiments.participants.answers import PersonAnswers, Status, pseudonym
+from lakatos.experiments.participants.web.study import Experiment, available, follows, plan_of
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import InboxError
+from lakatos.traces.inbox import Inbox
+from lakatos.traces.stores.sqlite import sync_folder
 
 COLLECTION_FILE: Final = "collection.sqlite"
 KEY_FILE: Final = "collection.key"
@@ -241,12 +241,16 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
             self.key = collection_key(self.path.parent)
-            self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=30, check_same_thread=False)
+            self._connection = sqlite3.connect(
+                self.path, isolation_level=None, timeout=30, check_same_thread=False
+            )
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._connection.executescript(_SCHEMA)
             for table, column, kind in _ADDED:
-                columns = {row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")}
+                columns = {
+                    row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")
+                }
                 if column not in columns:
                     self._connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
         except (OSError, sqlite3.Error) as error:
@@ -273,7 +277,9 @@ class Store:
                 "ON CONFLICT DO NOTHING",
                 (experiment.key, experiment.name, experiment.design.n_participants, content),
             )
-            found = sql.execute("SELECT name FROM experiment WHERE key = ?", (experiment.key,)).fetchone()
+            found = sql.execute(
+                "SELECT name FROM experiment WHERE key = ?", (experiment.key,)
+            ).fetchone()
         if found is None or found["name"] != experiment.name:
             raise SourceError(
                 f"the key {experiment.key[:8]} or the name {experiment.name!r} belongs to another experiment in "
@@ -288,7 +294,8 @@ class Store:
         """
         with self._change() as sql:
             changed = sql.execute(
-                "UPDATE experiment SET n_participants = max(n_participants, ?) WHERE key = ?", (n_participants, key)
+                "UPDATE experiment SET n_participants = max(n_participants, ?) WHERE key = ?",
+                (n_participants, key),
             )
             if changed.rowcount == 0:
                 raise SourceError(f"no experiment {key[:8]} in {self.path}.")
@@ -310,7 +317,9 @@ class Store:
     def invitations(self) -> tuple[int, int]:
         """How many invitations were made, and how many of them were used."""
         with self._lock:
-            row = self._connection.execute("SELECT count(*), count(used) FROM invitation").fetchone()
+            row = self._connection.execute(
+                "SELECT count(*), count(used) FROM invitation"
+            ).fetchone()
         return int(row[0]), int(row[1])
 
     def close(self, key: Digest) -> None:
@@ -324,7 +333,9 @@ class Store:
         Raises:
             SourceError: There is no such experiment.
         """
-        codes = json.dumps({"codes": dict(seen.codes), "most_failed_checks": seen.most_failed_checks})
+        codes = json.dumps(
+            {"codes": dict(seen.codes), "most_failed_checks": seen.most_failed_checks}
+        )
         with self._change() as sql:
             row = sql.execute("SELECT key FROM experiment WHERE name = ?", (name,)).fetchone()
             if row is None:
@@ -367,7 +378,10 @@ class Store:
             for row in rows:
                 found = bool(row["ours"]) and (row["participant"], row["submission"]) in listed
                 if found or now - row["started"] > LAG_SECONDS:
-                    sql.execute("UPDATE identifier SET known = ? WHERE rowid = ?", (int(found), row["number"]))
+                    sql.execute(
+                        "UPDATE identifier SET known = ? WHERE rowid = ?",
+                        (int(found), row["number"]),
+                    )
         return [item for item in self.withheld() if item.experiment == name]
 
     def withheld(self) -> list[Withheld]:
@@ -383,13 +397,17 @@ class Store:
     def wanted(self, name: str) -> int | None:
         """How many people an experiment wants by now; None where there is none."""
         with self._lock:
-            row = self._connection.execute("SELECT n_participants FROM experiment WHERE name = ?", (name,)).fetchone()
+            row = self._connection.execute(
+                "SELECT n_participants FROM experiment WHERE name = ?", (name,)
+            ).fetchone()
         return None if row is None else int(row["n_participants"])
 
     def find(self, name: str) -> Experiment | None:
         """The experiment of this name, open or not."""
         with self._lock:
-            row = self._connection.execute("SELECT key FROM experiment WHERE name = ?", (name,)).fetchone()
+            row = self._connection.execute(
+                "SELECT key FROM experiment WHERE name = ?", (name,)
+            ).fetchone()
             return None if row is None else self._experiment(row["key"])
 
     def current(self, *, free: bool = False) -> Experiment | None:
@@ -404,7 +422,12 @@ class Store:
     def took_part(self, person: str, experiment: Experiment) -> bool:
         """Whether somebody has a session in an experiment."""
         with self._lock:
-            return self._session("person = ? AND preview = 0 AND experiment = ?", person, experiment.key) is not None
+            return (
+                self._session(
+                    "person = ? AND preview = 0 AND experiment = ?", person, experiment.key
+                )
+                is not None
+            )
 
     def opened(self, name: str) -> Experiment | None:
         """The experiment of this name, if it lets people in."""
@@ -419,7 +442,9 @@ class Store:
     def session(self, token: str) -> Session | None:
         """The session that a token opens."""
         with self._lock:
-            return self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
+            return self._session(
+                "number = (SELECT session FROM access WHERE token = ?)", hashed(token)
+            )
 
     def join(
         self,
@@ -449,7 +474,11 @@ class Store:
             OtherExperimentError: Another experiment has a place now.
         """
         now = self.clock()
-        invitation = hashed(identifiers.participant) if identifiers and identifiers.service == INVITATION else ""
+        invitation = (
+            hashed(identifiers.participant)
+            if identifiers and identifiers.service == INVITATION
+            else ""
+        )
         person = pseudonym(self.key, "web", hashed(token))
         if invitation:
             person, identifiers = pseudonym(self.key, INVITATION, invitation), None
@@ -467,7 +496,9 @@ class Store:
                     identifiers.submission,
                 )
             else:
-                session = self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
+                session = self._session(
+                    "number = (SELECT session FROM access WHERE token = ?)", hashed(token)
+                )
             if session is None:
                 first = self._current(preview=True)
                 found = self._current(preview=False) or (first if preview else None)
@@ -493,7 +524,10 @@ class Store:
                 ).lastrowid  # fmt: skip
                 session = self._session("number = ?", number)
                 assert session is not None
-                sql.execute("UPDATE invitation SET used = coalesce(used, ?) WHERE token = ?", (now, invitation))
+                sql.execute(
+                    "UPDATE invitation SET used = coalesce(used, ?) WHERE token = ?",
+                    (now, invitation),
+                )
             sql.execute(
                 "INSERT INTO access (token, session) VALUES (?, ?) ON CONFLICT (token) DO UPDATE SET session = ?",
                 (hashed(token), session.number, session.number),
@@ -539,17 +573,29 @@ class Store:
             now = self._fresh(session)
             if position < now.position:
                 found = sql.execute(
-                    "SELECT feedback FROM answer WHERE session = ? AND position = ?", (now.number, position)
+                    "SELECT feedback FROM answer WHERE session = ? AND position = ?",
+                    (now.number, position),
                 ).fetchone()
                 return False, json.loads(found["feedback"]), now
             steps = plan_of(now.experiment, now.place)
-            if now.status != ACTIVE or not now.passed or position > now.position or position >= len(steps):
-                raise NotAskedError(f"step {position} is not asked now; the next one is {now.position}.")
+            if (
+                now.status != ACTIVE
+                or not now.passed
+                or position > now.position
+                or position >= len(steps)
+            ):
+                raise NotAskedError(
+                    f"step {position} is not asked now; the next one is {now.position}."
+                )
             step = steps[position]
             options = available(now.experiment, step)
             if not 0 <= response < len(options) or not options[response]:
                 raise NotAskedError(f"step {position} has no option {response} to choose.")
-            feedback = follows(now.experiment, step, now.feedback, response) if step.kind == "trial" else {}
+            feedback = (
+                follows(now.experiment, step, now.feedback, response)
+                if step.kind == "trial"
+                else {}
+            )
             time_ms = min(max(response_time_ms, 0.0), LONGEST_RESPONSE_TIME_MS)
             sql.execute(
                 "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered) "
@@ -587,7 +633,8 @@ class Store:
         now, n_ended = self.clock(), 0
         with self._change() as sql:
             for row in sql.execute(
-                "SELECT number, experiment, started, seen FROM session WHERE status = ? AND preview = 0", (ACTIVE,)
+                "SELECT number, experiment, started, seen FROM session WHERE status = ? AND preview = 0",
+                (ACTIVE,),
             ).fetchall():
                 settings = self._experiment(row["experiment"]).settings
                 if now - row["seen"] > 60 * settings.idle_minutes:
@@ -598,7 +645,11 @@ class Store:
                     continue
                 n_ended += 1
             old = "(SELECT number FROM session WHERE preview = 1 AND seen < ?)"
-            for statement in ("answer WHERE session", "access WHERE session", "session WHERE number"):
+            for statement in (
+                "answer WHERE session",
+                "access WHERE session",
+                "session WHERE number",
+            ):
                 sql.execute(f"DELETE FROM {statement} IN {old}", (now - PREVIEW_SECONDS,))
         self._empty_log()
         return n_ended
@@ -674,13 +725,17 @@ class Store:
         """Empty the write-ahead log after something was deleted that could still be read there; whether it is done."""
         with self._lock:
             if self._deleted:
-                self._deleted = bool(self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+                self._deleted = bool(
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                )
             return not self._deleted
 
     def people(self) -> set[str]:
         """Everybody who has a session."""
         with self._lock:
-            rows = self._connection.execute("SELECT person FROM session WHERE preview = 0").fetchall()
+            rows = self._connection.execute(
+                "SELECT person FROM session WHERE preview = 0"
+            ).fetchall()
         return {row["person"] for row in rows}
 
     def submissions(self, service: str = "prolific") -> list[Submission]:
@@ -693,7 +748,9 @@ class Store:
             ).fetchall()
             found = [(row, self._session("number = ?", row["session"])) for row in rows]
         return [
-            Submission(row["submission"], row["participant"], session.person, session.status, session.code)
+            Submission(
+                row["submission"], row["participant"], session.person, session.status, session.code
+            )
             for row, session in found
             if session is not None
         ]
@@ -702,7 +759,9 @@ class Store:
         """How far each experiment is: people wanted, and how many sessions have each status."""
         with self._lock:
             found = []
-            for row in self._connection.execute("SELECT * FROM experiment ORDER BY number").fetchall():
+            for row in self._connection.execute(
+                "SELECT * FROM experiment ORDER BY number"
+            ).fetchall():
                 counts = self._connection.execute(
                     "SELECT status, count(*) FROM session WHERE experiment = ? AND preview = 0 GROUP BY status",
                     (row["key"],),
@@ -751,10 +810,17 @@ class Store:
             trial=tuple(steps[row["position"]].row for row in trials),
             response=tuple(row["response"] for row in trials),
             response_time_ms=tuple(row["response_time_ms"] for row in trials),
-            server_time_ms=tuple(round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals),
-            feedback={name: tuple(item[name] for item in feedback) for name in (feedback[0] if feedback else {})},
+            server_time_ms=tuple(
+                round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals
+            ),
+            feedback={
+                name: tuple(item[name] for item in feedback)
+                for name in (feedback[0] if feedback else {})
+            },
             checks=tuple(
-                row["response"] == steps[row["position"]].row for row in rows if steps[row["position"]].kind == "check"
+                row["response"] == steps[row["position"]].row
+                for row in rows
+                if steps[row["position"]].kind == "check"
             ),
             comprehension_attempts=session.attempts,
             consent=session.consent,
@@ -775,7 +841,9 @@ class Store:
 
     def _experiment(self, key: str) -> Experiment:
         if key not in self._experiments:
-            row = self._connection.execute("SELECT content FROM experiment WHERE key = ?", (key,)).fetchone()
+            row = self._connection.execute(
+                "SELECT content FROM experiment WHERE key = ?", (key,)
+            ).fetchone()
             self._experiments[key] = Experiment.from_json(json.loads(row["content"]))
         return self._experiments[key]
 
@@ -801,7 +869,16 @@ class Store:
             ).fetchone()
         copied = {
             name: row[name]
-            for name in ("number", "person", "source", "place", "status", "attempts", "consent", "language")
+            for name in (
+                "number",
+                "person",
+                "source",
+                "place",
+                "status",
+                "attempts",
+                "consent",
+                "language",
+            )
         }
         code, finish = self._ending(row, experiment)
         return Session(
@@ -826,11 +903,16 @@ class Store:
         goes_on = found.settings.returning == "admit" and found.key != latest.experiment.key
         return None if goes_on else latest
 
-    def _check_invited(self, invitation: str, identifiers: Identifiers | None, experiment: Experiment) -> None:
+    def _check_invited(
+        self, invitation: str, identifiers: Identifiers | None, experiment: Experiment
+    ) -> None:
         """Refuse somebody who needs an invitation and has none, or whose invitation another person used."""
-        row = self._connection.execute("SELECT used FROM invitation WHERE token = ?", (invitation,)).fetchone()
+        row = self._connection.execute(
+            "SELECT used FROM invitation WHERE token = ?", (invitation,)
+        ).fetchone()
         came = self._connection.execute(
-            "SELECT 1 FROM session WHERE person = ? AND preview = 0", (pseudonym(self.key, INVITATION, invitation),)
+            "SELECT 1 FROM session WHERE person = ? AND preview = 0",
+            (pseudonym(self.key, INVITATION, invitation),),
         ).fetchone()
         if row is not None and row["used"] is not None and came is None:
             raise NoPlaceError("again")  # whoever used it was erased since
@@ -880,12 +962,17 @@ class Store:
         rows = self._connection.execute(
             "SELECT position, response FROM answer WHERE session = ?", (session["number"],)
         ).fetchall()
-        checks = [(steps[row["position"]], row["response"]) for row in rows if steps[row["position"]].kind == "check"]
+        checks = [
+            (steps[row["position"]], row["response"])
+            for row in rows
+            if steps[row["position"]].kind == "check"
+        ]
         return sum(step.row != response for step, response in checks)
 
     def _end(self, number: int, status: Status) -> None:
         self._connection.execute(
-            "UPDATE session SET status = ?, ended = ? WHERE number = ?", (status, self.clock(), number)
+            "UPDATE session SET status = ?, ended = ? WHERE number = ?",
+            (status, self.clock(), number),
         )
 
     @contextmanager

@@ -13,12 +13,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.design import design_from_json, design_to_json
-from experiments.domains import DOMAINS
-from experiments.errors import SourceError
-from experiments.participants.source import rng_of
-from experiments.task import Design, Domain
-from traces.digest import Digest
+from lakatos.experiments.design import design_from_json, design_to_json
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.source import rng_of
+from lakatos.experiments.task import Design, Domain
+from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]
 MINUTES_BEFORE_TASK = 3
@@ -65,9 +65,13 @@ class PageSettings:
         }
         for name, (least, most) in limits.items():
             if not least <= getattr(self, name) <= most:
-                raise SourceError(f"page setting {name} is {getattr(self, name)}; give {least:g} to {most:g}.")
+                raise SourceError(
+                    f"page setting {name} is {getattr(self, name)}; give {least:g} to {most:g}."
+                )
         if self.completion_url and not self.completion_url.startswith(("https://", "http://")):
-            raise SourceError(f"page setting completion_url is {self.completion_url!r}; give an address with https://.")
+            raise SourceError(
+                f"page setting completion_url is {self.completion_url!r}; give an address with https://."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +122,9 @@ class Experiment:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Experiment:
         """Inverse of `to_json`."""
-        settings = PageSettings(**{"access": "open", **value["settings"]})  # as it was before there were invitations
+        settings = PageSettings(
+            **{"access": "open", **value["settings"]}
+        )  # as it was before there were invitations
         given = {"design": design_from_json(value["design"]), "settings": settings}
         return cls(**{**value, **given})
 
@@ -167,10 +173,14 @@ def available(experiment: Experiment, step: Step) -> tuple[bool, ...]:
 def shown(experiment: Experiment, step: Step, before: Mapping[str, float]) -> Mapping[str, Array]:
     """What the person sees of a trial, after the feedback of the trial before; see `experiments.task.Domain.shown`."""
     arrays = experiment.design.stimuli.take([step.row]).arrays
-    return experiment.task.shown(arrays, {name: np.full((1, 1), value) for name, value in before.items()})
+    return experiment.task.shown(
+        arrays, {name: np.full((1, 1), value) for name, value in before.items()}
+    )
 
 
-def follows(experiment: Experiment, step: Step, before: Mapping[str, float], response: int) -> dict[str, float]:
+def follows(
+    experiment: Experiment, step: Step, before: Mapping[str, float], response: int
+) -> dict[str, float]:
     """What follows the response to a trial, a number for each name; nothing where nothing does."""
     arrays = experiment.design.stimuli.take([step.row]).arrays
     seen = shown(experiment, step, before)

@@ -14,8 +14,8 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.errors import SourceError
-from traces.digest import Digest, digest_of
+from lakatos.experiments.errors import SourceError
+from lakatos.traces.digest import Digest, digest_of
 
 Texts = Mapping[str, Any]
 """One language: sections of sentences."""
@@ -26,7 +26,10 @@ REFERENCE: Final = "en"
 @lru_cache(maxsize=1)
 def packaged() -> Mapping[str, Texts]:
     """The languages that come with the laboratory."""
-    return {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.toml"))}
+    return {
+        path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.glob("*.toml"))
+    }
 
 
 def read_texts(path: Path) -> Texts:
@@ -38,7 +41,9 @@ def read_texts(path: Path) -> Texts:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SourceError(f"cannot read the texts {path}: {error}. Give a TOML file in UTF-8.") from None
+        raise SourceError(
+            f"cannot read the texts {path}: {error}. Give a TOML file in UTF-8."
+        ) from None
 
 
 def texts_for(domain: str, own: Mapping[str, Texts] | None = None) -> dict[str, dict[str, Any]]:
@@ -55,14 +60,21 @@ def texts_for(domain: str, own: Mapping[str, Texts] | None = None) -> dict[str, 
     made = {}
     for language in sorted({*packaged(), *own}):
         if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", language):
-            raise SourceError(f"{language!r} names no language; use a code such as 'en' or 'pt-BR'.")
+            raise SourceError(
+                f"{language!r} names no language; use a code such as 'en' or 'pt-BR'."
+            )
         merged = _merged(packaged().get(language, {}), own.get(language, {}))
         table = {
             **merged,
-            "domains": {name: part for name, part in merged.get("domains", {}).items() if name == domain},
+            "domains": {
+                name: part for name, part in merged.get("domains", {}).items() if name == domain
+            },
         }
         reference = packaged()[REFERENCE]
-        model = {**reference, "domains": {domain: reference["domains"].get(domain, reference["domains"]["risky"])}}
+        model = {
+            **reference,
+            "domains": {domain: reference["domains"].get(domain, reference["domains"]["risky"])},
+        }
         _check(table, model, f"texts of {language!r}")
         _check_phrases(table["pictures"]["phrases"], f"texts of {language!r}.pictures.phrases")
         made[language] = table
@@ -75,7 +87,9 @@ def _check_phrases(phrases: Sequence[Any], where: str) -> None:
             pattern, replacement = phrase
             re.compile(pattern), str(replacement)
         except (TypeError, ValueError, re.error) as error:
-            raise SourceError(f"{where}.{number}: give a regular expression and its translation ({error}).") from None
+            raise SourceError(
+                f"{where}.{number}: give a regular expression and its translation ({error})."
+            ) from None
 
 
 def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +121,9 @@ def _check(value: Any, model: Any, where: str) -> None:
             if model:
                 _check(item, model[0], f"{where}.{number}")
     elif type(value) is not type(model):
-        raise SourceError(f"{where}: give {'text' if isinstance(model, str) else 'a whole number'}, not {value!r}.")
+        raise SourceError(
+            f"{where}: give {'text' if isinstance(model, str) else 'a whole number'}, not {value!r}."
+        )
 
 
 def filled(text: str, **values: object) -> str:

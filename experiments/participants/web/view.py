@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.participants.answers import LOOK_AHEAD
-from experiments.participants.web.store import ACTIVE, Session
-from experiments.participants.web.study import Experiment, Step, available, plan_of, shown
-from experiments.participants.web.texts import (
+from lakatos.experiments.participants.answers import LOOK_AHEAD
+from lakatos.experiments.participants.web.store import ACTIVE, Session
+from lakatos.experiments.participants.web.study import Experiment, Step, available, plan_of, shown
+from lakatos.experiments.participants.web.texts import (
     REFERENCE,
     Texts,
     consent_digest,
@@ -50,7 +50,9 @@ def public_texts(experiment: Experiment | None, language: str) -> dict[str, Any]
     name = language_of(experiment, language)
     tables = experiment.texts if experiment else packaged()
     texts = tables[name]
-    made: dict[str, Any] = {part: texts[part] for part in ("page", "task", "stop", "end", "comprehension")}
+    made: dict[str, Any] = {
+        part: texts[part] for part in ("page", "task", "stop", "end", "comprehension")
+    }
     made["language"] = name
     made["languages"] = {code: table["name"] for code, table in tables.items()}
     made["instructions"] = texts["instructions"]
@@ -60,9 +62,17 @@ def public_texts(experiment: Experiment | None, language: str) -> dict[str, Any]
     stages = part["two_stages"] if has_two_stages(experiment) else []
     before = [] if experiment.task.sequential else texts["instructions"]["after"][:1]
     checks = texts["instructions"]["after"][1:] if experiment.settings.checks else []
-    made["instructions"] = texts["instructions"] | {"paragraphs": [*part["instructions"], *stages, *before, *checks]}
-    made["questions"] = [{"text": item["text"], "answers": item["answers"]} for item in part["questions"]]
-    made["consent"] = texts["consent"] | {"paragraphs": lines[:-1], "agree": lines[-1], "digest": consent_digest(lines)}
+    made["instructions"] = texts["instructions"] | {
+        "paragraphs": [*part["instructions"], *stages, *before, *checks]
+    }
+    made["questions"] = [
+        {"text": item["text"], "answers": item["answers"]} for item in part["questions"]
+    ]
+    made["consent"] = texts["consent"] | {
+        "paragraphs": lines[:-1],
+        "agree": lines[-1],
+        "digest": consent_digest(lines),
+    }
     return made
 
 
@@ -124,13 +134,16 @@ def _step(session: Session, position: int, step: Step) -> dict[str, Any]:
     texts = texts_of(experiment, session.language)
     labels = option_labels(texts, experiment.domain, experiment.n_options)
     options = [
-        {"label": label, "available": free} for label, free in zip(labels, available(experiment, step), strict=True)
+        {"label": label, "available": free}
+        for label, free in zip(labels, available(experiment, step), strict=True)
     ]
     is_check = step.kind == "check"
     row = _row_behind_check(session, position) if is_check else step.row
     picture = translated(experiment.task.picture(experiment.design.stimuli, row), texts)
     if is_check:
-        picture = f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"
+        picture = (
+            f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"
+        )
     is_next = position == session.position and not is_check
     notices = notices_before(experiment, step, session.feedback, texts) if is_next else []
     question = texts["domains"][experiment.domain]["question"]
@@ -139,11 +152,17 @@ def _step(session: Session, position: int, step: Step) -> dict[str, Any]:
 
 def _row_behind_check(session: Session, position: int) -> int:
     """A trial that the person has answered before, whose picture stands behind the sentence of an attention check."""
-    before = [step.row for step in plan_of(session.experiment, session.place)[:position] if step.kind == "trial"]
+    before = [
+        step.row
+        for step in plan_of(session.experiment, session.place)[:position]
+        if step.kind == "trial"
+    ]
     return before[len(before) // 2]
 
 
-def notices_before(experiment: Experiment, step: Step, feedback: Mapping[str, float], texts: Texts) -> list[str]:
+def notices_before(
+    experiment: Experiment, step: Step, feedback: Mapping[str, float], texts: Texts
+) -> list[str]:
     """What followed the trial before, by its ``feedback``, and where the person is now."""
     stimuli = experiment.design.stimuli
     if not experiment.task.sequential:

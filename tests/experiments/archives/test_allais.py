@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.archives.allais import PROBLEMS, READER
-from experiments.domains.risky import RiskyDomain
+from lakatos.experiments.archives.allais import PROBLEMS, READER
+from lakatos.experiments.domains.risky import RiskyDomain
 
 
 @pytest.fixture
@@ -26,7 +26,9 @@ def test_no_files_are_needed(trials):
 def test_counts_round_back_to_the_published_percentages(trials):
     published = np.array([problem[3] for problem in PROBLEMS.values()])
     n_people = trials.counts.sum(axis=(0, 2))
-    assert (np.abs(100 * trials.proportions[:, 1] - published) <= 100 * 0.5 / n_people).all()  # to the nearest answer
+    assert (
+        np.abs(100 * trials.proportions[:, 1] - published) <= 100 * 0.5 / n_people
+    ).all()  # to the nearest answer
     assert trials.counts.sum(axis=(0, 2)).tolist() == [problem[2] for problem in PROBLEMS.values()]
 
 

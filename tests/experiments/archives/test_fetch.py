@@ -8,11 +8,11 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from experiments.archives import ARCHIVES
-from experiments.archives.archive import ArchiveReader, ArchiveSource
-from experiments.archives.fetch import fetch_archive, load_archive
-from experiments.errors import DataDigestError, DataMissingError
-from experiments.task import Stimuli, Trials
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.archives.fetch import fetch_archive, load_archive
+from lakatos.experiments.errors import DataDigestError, DataMissingError
+from lakatos.experiments.task import Stimuli, Trials
 
 FILES = {"part a/one.csv": b"0,1\n" * 50_000, "two.csv": b"1,0\n"}
 
@@ -22,7 +22,14 @@ def read(folder):
     response = np.array([int(value) for value in text.strip().split(",")])
     n = len(response)
     return (
-        Trials("small", Stimuli({"x": np.arange(float(n))}), np.zeros(n, int), np.arange(n), response, np.ones(n, int)),
+        Trials(
+            "small",
+            Stimuli({"x": np.arange(float(n))}),
+            np.zeros(n, int),
+            np.arange(n),
+            response,
+            np.ones(n, int),
+        ),
     )
 
 
@@ -42,7 +49,9 @@ class Server:
     """Serves files as the publisher would; a test can change what goes wrong."""
 
     def __init__(self):
-        self.files = {f"/someone/data/abc123/raw files/{name}": data for name, data in FILES.items()}
+        self.files = {
+            f"/someone/data/abc123/raw files/{name}": data for name, data in FILES.items()
+        }
         self.cut_at = None
         self.announce = True
         self.asked = []
@@ -87,7 +96,11 @@ def _listed(monkeypatch):
 
 
 def files_in(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_a_data_set_is_fetched_and_read(server, tmp_path):
@@ -109,7 +122,9 @@ def test_files_that_are_there_are_not_fetched_again(server, tmp_path):
 
 def test_changed_content_is_refused_and_not_saved(server, tmp_path):
     server.files["/someone/data/abc123/raw files/two.csv"] = b"1,1\n"
-    with pytest.raises(DataDigestError, match=r"two\.csv is not the published file two\.csv: its sha256 is"):
+    with pytest.raises(
+        DataDigestError, match=r"two\.csv is not the published file two\.csv: its sha256 is"
+    ):
         fetch_archive("small", tmp_path, base_address=server.address)
     assert list(files_in(tmp_path)) == ["small_2020/part a/one.csv"]
 
@@ -224,7 +239,9 @@ def test_facts_without_files_need_no_folder(tmp_path):
     assert files_in(tmp_path) == {}
 
 
-def test_a_data_set_without_a_folder_name_is_in_the_folder_of_its_name(server, tmp_path, monkeypatch):
+def test_a_data_set_without_a_folder_name_is_in_the_folder_of_its_name(
+    server, tmp_path, monkeypatch
+):
     monkeypatch.setitem(ARCHIVES, "small", replace(READER, directory=""))
     assert fetch_archive("small", tmp_path, base_address=server.address) == tmp_path / "small"
 

@@ -8,10 +8,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from experiments.archives.intertemporal_ericson2015 import FILE, READER
-from experiments.domains.intertemporal import IntertemporalDomain
-from experiments.errors import DataMissingError, TrialsError
-from experiments.task import Stimuli, identities
+from lakatos.experiments.archives.intertemporal_ericson2015 import FILE, READER
+from lakatos.experiments.domains.intertemporal import IntertemporalDomain
+from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.task import Stimuli, identities
 
 HEADER = "Subject,Condition,Question,G,R,D,X1,T1,X2,T2,LaterOptionChosen"
 
@@ -38,7 +38,9 @@ def test_the_file_is_the_cited_one(folder):
 
 
 def test_people_and_answers_are_as_many_as_published(experiments):
-    assert [trials.experiment for trials in experiments] == [f"framing-{number}" for number in range(1, 6)]
+    assert [trials.experiment for trials in experiments] == [
+        f"framing-{number}" for number in range(1, 6)
+    ]
     assert [trials.n_participants for trials in experiments] == [191, 198, 162, 199, 189]
     assert sum(trials.n_people for trials in experiments) == 940 - 1  # one person gave no answer
     assert sum(trials.n_responses for trials in experiments) == 23_500 - 369
@@ -78,17 +80,25 @@ def test_everybodys_answers_stand_in_the_order_of_presentation(folder, experimen
     people = sorted({int(row["Subject"]) for row in rows if row["Condition"] == "4"})
     for index in (0, 57, 198):
         own = sorted(
-            (row for row in rows if row["Subject"] == str(people[index])), key=lambda row: int(row["Question"])
+            (row for row in rows if row["Subject"] == str(people[index])),
+            key=lambda row: int(row["Question"]),
         )
         mine = trials.participant == index
         assert trials.response[mine].tolist() == [int(row["LaterOptionChosen"]) for row in own]
         shown = trials.stimuli.take(trials.trial[mine])
         assert shown["amounts"].tolist() == [[float(row["X1"]), float(row["X2"])] for row in own]
-        assert (shown["delays_days"] / 7).tolist() == [[float(row["T1"]), float(row["T2"])] for row in own]
+        assert (shown["delays_days"] / 7).tolist() == [
+            [float(row["T1"]), float(row["T2"])] for row in own
+        ]
 
 
 def test_missing_answers_are_left_out_and_people_renumbered(tmp_path):
-    rows = ["7,2,2,1,2,1,1,0,2,1,1", "7,2,1,1,2,1,5,1,6,3,0", "9,2,1,1,2,1,1,0,2,1,NA", "11,2,1,1,2,1,1,0,2,1,"]
+    rows = [
+        "7,2,2,1,2,1,1,0,2,1,1",
+        "7,2,1,1,2,1,5,1,6,3,0",
+        "9,2,1,1,2,1,1,0,2,1,NA",
+        "11,2,1,1,2,1,1,0,2,1,",
+    ]
     (trials,) = READER.read(write(tmp_path, *rows, "12,2,1,1,2,1,1,0,2,1,0"))
     assert trials.participant.tolist() == [0, 0, 1]
     assert trials.response.tolist() == [0, 1, 0]

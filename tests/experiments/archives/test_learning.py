@@ -4,16 +4,16 @@ import zipfile
 import numpy as np
 import pytest
 
-from experiments.archives import ARCHIVES
-from experiments.archives.fetch import load_archive
-from experiments.archives.learning_reversal_zorowitz2023 import read as read_reversal
-from experiments.archives.learning_two_step_shahar2019 import read as read_two_step
-from experiments.archives.learning_two_step_shahar2019 import read_record
-from experiments.domains.learning import LearningDomain
-from experiments.errors import DataMissingError, TrialsError
-from experiments.participants.archival import ArchivalParticipants
-from experiments.task import Design, Trials
-from experiments.testing import ParticipantSourceContract
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.experiments.archives.learning_reversal_zorowitz2023 import read as read_reversal
+from lakatos.experiments.archives.learning_two_step_shahar2019 import read as read_two_step
+from lakatos.experiments.archives.learning_two_step_shahar2019 import read_record
+from lakatos.experiments.domains.learning import LearningDomain
+from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.participants.archival import ArchivalParticipants
+from lakatos.experiments.task import Design, Trials
+from lakatos.experiments.testing import ParticipantSourceContract
 
 DOMAIN = LearningDomain()
 HEAD = "platform,subject,block,trial,correct,choice,key,rt,accuracy,outcome\n"
@@ -49,10 +49,16 @@ class TestReversal:
 
     def test_the_first_person_is_the_first_in_the_file(self, data_folder):
         (mturk, _) = load_archive("learning_reversal_zorowitz2023", data_folder)
-        lines = (data_folder / "learning_reversal_zorowitz2023" / "data.csv").read_text().splitlines()[1:91]
+        lines = (
+            (data_folder / "learning_reversal_zorowitz2023" / "data.csv")
+            .read_text()
+            .splitlines()[1:91]
+        )
         rows = [line.split(",") for line in lines]
         np.testing.assert_array_equal(mturk.sequences.response[0], [float(row[5]) for row in rows])
-        np.testing.assert_array_equal(mturk.sequences.feedback["reward"][0], [float(row[9]) for row in rows])
+        np.testing.assert_array_equal(
+            mturk.sequences.feedback["reward"][0], [float(row[9]) for row in rows]
+        )
 
     @pytest.mark.parametrize(
         ("line", "words"),
@@ -61,7 +67,10 @@ class TestReversal:
             ("mturk,a,1,1,0,,38,1,0,0", "line 2: no number in the column 'choice'"),
             ("mturk,a,1,91,0,1,38,1,0,0", "trial is 91"),
             ("moon,a,1,1,0,1,38,1,0,0", "platform must be one of mturk, prolific"),
-            ("mturk,a,1,1,0,1,38,1,0,0\nmturk,a,1,1,0,1,38,1,0,0", "line 3: a second answer to trial 1"),
+            (
+                "mturk,a,1,1,0,1,38,1,0,0\nmturk,a,1,1,0,1,38,1,0,0",
+                "line 3: a second answer to trial 1",
+            ),
             ("mturk,a,1,1,0,1,38,1,0,0", "1 people without 90 answers"),
         ],
     )
@@ -90,10 +99,16 @@ class TestTwoStep:
         table = first.sequences
         n_common = n_trials = 0
         for picks, states, there in zip(
-            table.response[:, ::2], table.feedback["next_state"][:, ::2], table.trial[:, ::2] >= 0, strict=True
+            table.response[:, ::2],
+            table.feedback["next_state"][:, ::2],
+            table.trial[:, ::2] >= 0,
+            strict=True,
         ):
             crossed = (picks[there] == 1) == (states[there] == 1)
-            n_common, n_trials = n_common + max(crossed.sum(), (~crossed).sum()), n_trials + there.sum()
+            n_common, n_trials = (
+                n_common + max(crossed.sum(), (~crossed).sum()),
+                n_trials + there.sum(),
+            )
         assert abs(n_common / n_trials - 0.7) < 0.02
 
     def test_reads_picks_states_and_rewards(self):
@@ -158,7 +173,10 @@ class TestArchivedSequences(ParticipantSourceContract):
         (first,) = self.collect(source, design)
         rewards = first.sequences.feedback["reward"]
         assert len(np.unique(rewards[:, 0])) == 2
-        assert all(len(set(row[place >= 0])) == 1 for row, place in zip(rewards, first.sequences.trial, strict=True))
+        assert all(
+            len(set(row[place >= 0])) == 1
+            for row, place in zip(rewards, first.sequences.trial, strict=True)
+        )
 
     def test_sealed_people_are_never_offered(self, source, design):
         (sealed,) = source.sealed()

@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.archives.multiattribute_autocog import DESIGNS, READER, read_experiment
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.archives.multiattribute_autocog import DESIGNS, READER, read_experiment
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.errors import DataMissingError, TrialsError
 
-DATA = Path(os.environ.get("LAKATOS_DATA") or Path(__file__).parents[4] / "shared" / "data") / READER.name
-ROW = {"subject_id": 4, "option_a_ratings": [1, 1, 0, 0], "option_b_ratings": [0, 0, 1, 1], "response": 0}
+DATA = (
+    Path(os.environ.get("LAKATOS_DATA") or Path(__file__).parents[4] / "shared" / "data")
+    / READER.name
+)
+ROW = {
+    "subject_id": 4,
+    "option_a_ratings": [1, 1, 0, 0],
+    "option_b_ratings": [0, 0, 1, 1],
+    "response": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +36,9 @@ def experiments():
 
 def write(tmp_path, *rows):
     path = tmp_path / "responses.jsonl"
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    path.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+    )
     return path
 
 
@@ -37,8 +47,12 @@ def test_files_are_the_published_ones(experiments):
         assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest
 
 
-@pytest.mark.parametrize(("kind", "n_people", "n_responses"), [("binary", 247, 23_712), ("cardinal", 218, 20_544)])
-def test_ten_experiments_of_each_kind_with_the_published_counts(experiments, kind, n_people, n_responses):
+@pytest.mark.parametrize(
+    ("kind", "n_people", "n_responses"), [("binary", 247, 23_712), ("cardinal", 218, 20_544)]
+)
+def test_ten_experiments_of_each_kind_with_the_published_counts(
+    experiments, kind, n_people, n_responses
+):
     chosen = [trials for trials in experiments if trials.experiment.startswith(kind)]
     assert len(chosen) == 10
     assert sum(trials.n_participants for trials in chosen) == n_people
@@ -47,7 +61,9 @@ def test_ten_experiments_of_each_kind_with_the_published_counts(experiments, kin
 
 
 def test_experiments_keep_the_order_and_names_of_the_designs(experiments):
-    assert [trials.experiment for trials in experiments] == [design.experiment for design in DESIGNS]
+    assert [trials.experiment for trials in experiments] == [
+        design.experiment for design in DESIGNS
+    ]
     assert experiments[0].experiment == "binary-1a"
     assert experiments[-1].experiment == "cardinal-5b"
 
@@ -90,7 +106,11 @@ def test_every_file_has_a_place_in_the_repository():
 
 
 def test_order_of_presentation_is_kept_and_people_are_numbered_from_0(tmp_path):
-    other = ROW | {"option_a_ratings": [0, 0, 1, 1], "option_b_ratings": [1, 1, 0, 0], "response": 1}
+    other = ROW | {
+        "option_a_ratings": [0, 0, 1, 1],
+        "option_b_ratings": [1, 1, 0, 0],
+        "response": 1,
+    }
     trials = read_experiment(write(tmp_path, ROW, other, ROW | {"subject_id": 9}, ROW), DESIGNS[0])
     np.testing.assert_array_equal(trials.trial, [0, 1, 0, 0])
     np.testing.assert_array_equal(trials.participant, [0, 0, 1, 0])
@@ -108,7 +128,10 @@ def test_order_of_presentation_is_kept_and_people_are_numbered_from_0(tmp_path):
         (ROW | {"response": True}, "response must be 0 or 1, not True"),
         (ROW | {"subject_id": "p1"}, "subject_id must be an integer"),
         (ROW | {"option_b_ratings": [0, 0, 1]}, "option_b_ratings must be 4 integers from 0 to 1"),
-        (ROW | {"option_a_ratings": [0, 0, 1, 2]}, "option_a_ratings must be 4 integers from 0 to 1"),
+        (
+            ROW | {"option_a_ratings": [0, 0, 1, 2]},
+            "option_a_ratings must be 4 integers from 0 to 1",
+        ),
     ],
 )
 def test_a_malformed_row_is_named_by_file_and_line(tmp_path, row, message):

@@ -9,9 +9,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from experiments.archives.multiattribute_electricity import FILE, READER
-from experiments.domains.offers import OffersDomain
-from experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.archives.multiattribute_electricity import FILE, READER
+from lakatos.experiments.domains.offers import OffersDomain
+from lakatos.experiments.errors import DataMissingError, TrialsError
 
 HEADER = "choice,id,alt,pf,cl,loc,wk,tod,seas,chid"
 ROWS = [
@@ -64,12 +64,16 @@ def test_everybodys_answers_stand_in_the_order_of_the_questions(folder, trials):
     with gzip.open(folder / FILE, "rt", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["choice"] == "TRUE"]
     for person in (1, 200, 361):
-        own = sorted((row for row in rows if int(row["id"]) == person), key=lambda row: int(row["chid"]))
+        own = sorted(
+            (row for row in rows if int(row["id"]) == person), key=lambda row: int(row["chid"])
+        )
         mine = trials.participant == person - 1
         assert (trials.response[mine] + 1).tolist() == [int(row["alt"]) for row in own]
         chosen = (trials.trial[mine], trials.response[mine])
         assert trials.stimuli["price"][chosen].tolist() == [float(row["pf"]) for row in own]
-        assert trials.stimuli["contract_years"][chosen].tolist() == [float(row["cl"]) for row in own]
+        assert trials.stimuli["contract_years"][chosen].tolist() == [
+            float(row["cl"]) for row in own
+        ]
 
 
 def test_rows_may_come_in_any_order(tmp_path):
@@ -85,12 +89,24 @@ def test_rows_may_come_in_any_order(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([*ROWS[:3], ROWS[3].replace("TRUE", "FALSE")], "question 3 of person 7: 0 suppliers are chosen"),
-        ([ROWS[0].replace("FALSE", "TRUE"), *ROWS[1:]], "question 3 of person 7: 2 suppliers are chosen"),
+        (
+            [*ROWS[:3], ROWS[3].replace("TRUE", "FALSE")],
+            "question 3 of person 7: 0 suppliers are chosen",
+        ),
+        (
+            [ROWS[0].replace("FALSE", "TRUE"), *ROWS[1:]],
+            "question 3 of person 7: 2 suppliers are chosen",
+        ),
         (ROWS[1:], r"question 3 of person 7: the places \(column alt\) are \[2, 3, 4\]"),
         ([ROWS[0], *ROWS], r"the places \(column alt\) are \[1, 1, 2, 3, 4\]"),
-        ([*ROWS, *(row.replace(",7,", ",8,", 1) for row in ROWS)], r"a question \(column chid\) belongs to several"),
-        ([ROWS[0].replace("FALSE", "no"), *ROWS[1:]], "line 2: choice must be TRUE or FALSE, not 'no'"),
+        (
+            [*ROWS, *(row.replace(",7,", ",8,", 1) for row in ROWS)],
+            r"a question \(column chid\) belongs to several",
+        ),
+        (
+            [ROWS[0].replace("FALSE", "no"), *ROWS[1:]],
+            "line 2: choice must be TRUE or FALSE, not 'no'",
+        ),
         ([ROWS[0], "FALSE,7,2", *ROWS[2:]], "line 3: not a row of numbers"),
     ],
 )
@@ -101,7 +117,9 @@ def test_what_is_no_published_table_is_refused_by_its_place(tmp_path, rows, mess
 
 def test_a_table_without_its_columns_is_refused(tmp_path):
     with pytest.raises(TrialsError, match="alt, chid are missing"):
-        READER.read(write(tmp_path, header=HEADER.replace("alt", "place").replace("chid", "question")))
+        READER.read(
+            write(tmp_path, header=HEADER.replace("alt", "place").replace("chid", "question"))
+        )
 
 
 def test_a_file_that_cannot_be_unpacked_is_refused(tmp_path):

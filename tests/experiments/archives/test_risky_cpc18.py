@@ -7,9 +7,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from experiments.archives.risky_cpc18 import FILE, READER, people_behind
-from experiments.domains.risky import RiskyDomain
-from experiments.errors import DataMissingError
+from lakatos.experiments.archives.risky_cpc18 import FILE, READER, people_behind
+from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.experiments.errors import DataMissingError
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,10 @@ def test_the_sampling_noise_is_the_published_one(trials):
 def test_chances_that_people_did_not_see_are_not_in_the_stimuli(trials):
     hidden = trials.stimuli["ambiguous"][:, 1] == 1
     assert hidden.sum() == 28
-    assert trials.stimuli["probabilities"][19, 1, :2].tolist() == [0.5, 0.5]  # problem 22, in truth 0.9 and 0.1
+    assert trials.stimuli["probabilities"][19, 1, :2].tolist() == [
+        0.5,
+        0.5,
+    ]  # problem 22, in truth 0.9 and 0.1
 
 
 def test_people_are_the_smallest_number_that_makes_whole_choices():

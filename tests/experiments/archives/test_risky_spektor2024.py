@@ -9,10 +9,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from experiments.archives.packed import MEMBER
-from experiments.archives.risky_spektor2024 import FILE, READER, read_record
-from experiments.domains.risky import RiskyDomain
-from experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.archives.packed import MEMBER
+from lakatos.experiments.archives.risky_spektor2024 import FILE, READER, read_record
+from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.experiments.errors import DataMissingError, TrialsError
 
 TRIAL = (
     "The outcomes of lottery S are 16 with 50% chance and -9 with 50% chance. "
@@ -23,7 +23,12 @@ TEXT = f"Dear participant,\nThe lotteries' names are S and Q.\n\nSession 1:\n{TR
 
 
 def record(text=TEXT, **changed):
-    row = {"text": text, "experiment": "spektor2024lossaversion/exp1.csv", "participant": 1, "RTs": [1, 2, 3]}
+    row = {
+        "text": text,
+        "experiment": "spektor2024lossaversion/exp1.csv",
+        "participant": 1,
+        "RTs": [1, 2, 3],
+    }
     return json.dumps(row | changed)
 
 
@@ -51,11 +56,17 @@ def test_the_file_is_the_cited_one(folder):
 
 def test_people_and_choices_are_the_published_ones(experiments):
     by_name = {trials.experiment: trials for trials in experiments}
-    assert list(by_name) == [f"exp{n}-large-{side}" for n in (1, 2, 3) for side in ("gains", "losses")]
+    assert list(by_name) == [
+        f"exp{n}-large-{side}" for n in (1, 2, 3) for side in ("gains", "losses")
+    ]
     assert sum(trials.n_responses for trials in experiments) == 73_250
     for side in ("gains", "losses"):
         parts = [by_name[f"exp{n}-large-{side}"] for n in (1, 2, 3)]
-        assert [part.n_people for part in parts] == [part.n_participants for part in parts] == [40, 185, 57]
+        assert (
+            [part.n_people for part in parts]
+            == [part.n_participants for part in parts]
+            == [40, 185, 57]
+        )
         assert [part.n_responses for part in parts] == [40 * 176, 185 * 49, 57 * 360]
     for trials in experiments:
         assert len(set(np.bincount(trials.participant))) == 1
@@ -70,7 +81,10 @@ def test_every_trial_is_two_lotteries_with_even_chances(experiments):
 
 
 def test_gains_or_losses_go_twice_as_far(experiments):
-    largest = {t.experiment: (t.stimuli["outcomes"].max(), t.stimuli["outcomes"].min()) for t in experiments}
+    largest = {
+        t.experiment: (t.stimuli["outcomes"].max(), t.stimuli["outcomes"].min())
+        for t in experiments
+    }
     assert largest == {
         "exp1-large-gains": (40, -20),
         "exp1-large-losses": (20, -40),
@@ -107,12 +121,18 @@ def test_order_of_presentation_is_kept_and_sessions_are_apart():
         (record(participant="1"), "participant must be an integer"),
         (record(text=None), "text must be"),
         (record(RTs=[1, 2]), "a response time for each of 3"),
-        (record(text=TEXT.replace("names are S and Q", "names are S and S")), "must name two lotteries"),
+        (
+            record(text=TEXT.replace("names are S and Q", "names are S and S")),
+            "must name two lotteries",
+        ),
         (record(text=TEXT.replace("Session 1:", "Session 3:")), "must name two lotteries"),
         (record(text=TEXT.replace("Session 2:", "Session 3:")), "'Session 3:' is no choice"),
         (record(text=TEXT.replace("Session 2:\n", "")), "answers in two sessions"),
         (record(text=TEXT.replace("<<Q>>", "<<X>>")), "is no choice between the lotteries S and Q"),
-        (record(text=TEXT.replace("lottery Q", "lottery X")), "is no choice between the lotteries S and Q"),
+        (
+            record(text=TEXT.replace("lottery Q", "lottery X")),
+            "is no choice between the lotteries S and Q",
+        ),
         (record(text=TEXT.replace("50%", "60%")), "is no choice"),
         (record(text=TEXT.replace("-9", "1e9")), "is no choice"),
         (record(text=TEXT.replace("-9", "٣")), "is no choice"),
@@ -144,7 +164,7 @@ def test_what_is_no_zip_file_or_lacks_the_lines_is_refused(tmp_path):
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("experiments.archives.risky_spektor2024.MOST_BYTES", 1000)
+    monkeypatch.setattr("lakatos.experiments.archives.risky_spektor2024.MOST_BYTES", 1000)
     with pytest.raises(TrialsError, match="larger than 1000 bytes"):
         READER.read(pack(tmp_path, " " * 100_000))
 

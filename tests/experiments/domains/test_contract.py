@@ -1,7 +1,7 @@
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.testing import DomainContract
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.testing import DomainContract
 
 
 class TestMultiattribute(DomainContract):

@@ -5,14 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.domains.intertemporal import LARGEST_AMOUNT, LONGEST_DELAY_DAYS, IntertemporalDomain, dated, dominance
-from experiments.errors import EmptyDesignSpaceError, StimuliError
-from experiments.task import Stimuli
-from experiments.testing import DomainContract
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains.intertemporal import (
+    LARGEST_AMOUNT,
+    LONGEST_DELAY_DAYS,
+    IntertemporalDomain,
+    dated,
+    dominance,
+)
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.task import Stimuli
+from lakatos.experiments.testing import DomainContract
 
 DOMAIN = IntertemporalDomain()
-SMALL = {"amounts": [10, 100], "ratios": [1.1, 2], "delays_days": [0, 30], "intervals_days": [7, 60]}
+SMALL = {
+    "amounts": [10, 100],
+    "ratios": [1.1, 2],
+    "delays_days": [0, 30],
+    "intervals_days": [7, 60],
+}
 SIGNED = {
     "amount_difference",
     "relative_amount_difference",
@@ -49,12 +60,19 @@ def test_the_space_is_the_product_of_the_settings():
 
 
 def test_later_amounts_are_rounded_and_coinciding_trials_are_listed_once():
-    stimuli = DOMAIN.space({"amounts": [1], "ratios": [1.331, 1.332, 1.336], "delays_days": [0], "intervals_days": [7]})
+    stimuli = DOMAIN.space(
+        {"amounts": [1], "ratios": [1.331, 1.332, 1.336], "delays_days": [0], "intervals_days": [7]}
+    )
     assert stimuli["amounts"].tolist() == [[1, 1.33], [1, 1.34]]
 
 
 def test_dominated_trials_come_only_when_asked_for():
-    settings = {"amounts": [10], "ratios": [0.5, 1, 2], "delays_days": [0], "intervals_days": [0, 7]}
+    settings = {
+        "amounts": [10],
+        "ratios": [0.5, 1, 2],
+        "delays_days": [0],
+        "intervals_days": [0, 7],
+    }
     assert [DOMAIN.describe(DOMAIN.space(settings), 0)] == ["10 today | 20 in 7 days"]
     everything = DOMAIN.space(settings | {"dominated": True})
     assert len(everything) == 5  # all but the option against itself
@@ -62,7 +80,9 @@ def test_dominated_trials_come_only_when_asked_for():
 
 
 def test_candidates_of_a_huge_space_come_without_writing_it_out():
-    settings = {name: np.arange(1, 61).tolist() for name in ("amounts", "delays_days", "intervals_days")}
+    settings = {
+        name: np.arange(1, 61).tolist() for name in ("amounts", "delays_days", "intervals_days")
+    }
     settings["ratios"] = np.linspace(1.1, 3, 60).tolist()
     stimuli = DOMAIN.candidates(settings, np.random.default_rng(0), 300)
     DOMAIN.check(stimuli)
@@ -71,7 +91,9 @@ def test_candidates_of_a_huge_space_come_without_writing_it_out():
     with pytest.raises(StimuliError, match="12960000 trials, too many to list"):
         DOMAIN.space(settings)
     with pytest.raises(EmptyDesignSpaceError, match=r"no trial .* ratios above 1"):
-        DOMAIN.candidates(settings | {"ratios": np.linspace(0.1, 0.9, 60).tolist()}, np.random.default_rng(0), 5)
+        DOMAIN.candidates(
+            settings | {"ratios": np.linspace(0.1, 0.9, 60).tolist()}, np.random.default_rng(0), 5
+        )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +158,9 @@ def test_dominance_holds_for_all_who_like_money_and_discount(first, second, expe
 
 def test_dominance_agrees_with_every_discounter():
     rng = np.random.default_rng(0)
-    stimuli = dated([((a, s), (b, t)) for a, b, s, t in rng.integers([-3, -3, 0, 0], 4, size=(400, 4)).tolist()])
+    stimuli = dated(
+        [((a, s), (b, t)) for a, b, s, t in rng.integers([-3, -3, 0, 0], 4, size=(400, 4)).tolist()]
+    )
     best, worst = np.full(400, -np.inf), np.full(400, np.inf)
     for rate in (1e-3, 0.1, 1.0, 10.0):
         for power in (0.05, 1.0, 20.0):
@@ -225,4 +249,9 @@ def test_a_trial_is_described_and_shown_with_its_units():
         "-10 in 14 days | 0 in 365 days",
     ]
     picture = DOMAIN.picture(stimuli, 0)
-    assert picture.index(">10<") < picture.index(">today<") < picture.index(">20.5<") < picture.index(">in 1 day<")
+    assert (
+        picture.index(">10<")
+        < picture.index(">today<")
+        < picture.index(">20.5<")
+        < picture.index(">in 1 day<")
+    )

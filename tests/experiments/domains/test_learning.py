@@ -3,10 +3,10 @@ import re
 import numpy as np
 import pytest
 
-from experiments.domains.learning import LearningDomain, read_settings, schedule
-from experiments.errors import StimuliError
-from experiments.task import Stimuli
-from experiments.testing import DomainContract
+from lakatos.experiments.domains.learning import LearningDomain, read_settings, schedule
+from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.task import Stimuli
+from lakatos.experiments.testing import DomainContract
 
 DOMAIN = LearningDomain()
 
@@ -20,7 +20,9 @@ class TestLearning(DomainContract):
     def settings(self):
         return {"task": "reversal", "n_steps": 12, "reversal_every": 4}
 
-    def test_candidates_are_different_admissible_trials_of_the_space(self, domain, settings, stimuli):
+    def test_candidates_are_different_admissible_trials_of_the_space(
+        self, domain, settings, stimuli
+    ):
         domain.check(stimuli)  # a schedule comes whole; it cannot be found in a list of all
         assert len(stimuli) == 12
         assert len(set(stimuli.keys)) == len(stimuli)
@@ -66,7 +68,14 @@ def test_impossible_steps_are_named(name, value, words):
 @pytest.mark.statistical
 def test_the_best_option_pays_as_often_as_it_should_and_changes_about_as_often():
     settings = read_settings(
-        {"task": "reversal", "n_steps": 2000, "n_options": 3, "best": 0.8, "others": 0.2, "reversal_every": 20}
+        {
+            "task": "reversal",
+            "n_steps": 2000,
+            "n_options": 3,
+            "best": 0.8,
+            "others": 0.2,
+            "reversal_every": 20,
+        }
     )
     payoff = schedule(settings, np.random.default_rng(1))["payoff"][:, 0]
     assert abs(payoff.mean() - 0.4) < 4 * np.sqrt(0.18 / payoff.size)
@@ -77,7 +86,9 @@ def test_the_best_option_pays_as_often_as_it_should_and_changes_about_as_often()
 
 @pytest.mark.statistical
 def test_two_step_first_choices_lead_to_their_common_states():
-    stimuli = schedule(read_settings({"task": "two_step", "n_steps": 2000}), np.random.default_rng(2))
+    stimuli = schedule(
+        read_settings({"task": "two_step", "n_steps": 2000}), np.random.default_rng(2)
+    )
     led = stimuli["next_state"][::2, 0]
     assert set(np.unique(led)) == {1.0, 2.0}
     assert (led[:, 0] != led[:, 1]).all()

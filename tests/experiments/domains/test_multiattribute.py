@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.errors import EmptyDesignSpaceError, StimuliError
-from experiments.task import Stimuli
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.task import Stimuli
 
 DOMAIN = MultiattributeDomain()
 FOUR = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
@@ -60,7 +60,9 @@ def test_the_whole_space_has_every_pair_of_distinct_products():
 def test_without_dominated_trials_the_space_is_what_counting_gives():
     # Ordered pairs with a at least as good everywhere: 10 per cue of 4 levels; equal pairs are counted in both orders.
     n_products, n_dominating = 4**4, 10**4
-    assert len(DOMAIN.space(FOUR)) == n_products * (n_products - 1) // 2 - (n_dominating - n_products)
+    assert len(DOMAIN.space(FOUR)) == n_products * (n_products - 1) // 2 - (
+        n_dominating - n_products
+    )
 
 
 def test_the_smaller_product_comes_first_and_equal_ones_never_meet():
@@ -130,7 +132,10 @@ def test_an_empty_space_says_what_to_change(settings, message):
 @pytest.mark.parametrize(
     ("stimuli", "message"),
     [
-        (trial([0, 2], [1, 0], [0.9, 0.8]), "trial 0 .*ratings must be integers from 0 to rating_max"),
+        (
+            trial([0, 2], [1, 0], [0.9, 0.8]),
+            "trial 0 .*ratings must be integers from 0 to rating_max",
+        ),
         (trial([0, 0.5], [1, 0], [0.9, 0.8]), "ratings must be integers"),
         (trial([0, 1], [1, 0], [0.9, 0.4]), "validities must lie from 0.5 to 1"),
         (trial([0, 0], [0, 0], [0.9, 0.8], 0), "rating_max must be above 0"),
@@ -190,9 +195,13 @@ def test_exchanging_the_products_turns_every_signed_feature_around():
     for probe in DOMAIN.probes(np.random.default_rng(3)):
         here, there = DOMAIN.features(probe), DOMAIN.features(DOMAIN.swap_sides(probe))
         for name in here:
-            if name == "largest_difference":  # of two equally large opposite differences, the more valid cue's
+            if (
+                name == "largest_difference"
+            ):  # of two equally large opposite differences, the more valid cue's
                 np.testing.assert_allclose(np.abs(here[name]), np.abs(there[name]))
-            np.testing.assert_allclose(here[name], -there[name] if name in SIGNED else there[name], atol=1e-12)
+            np.testing.assert_allclose(
+                here[name], -there[name] if name in SIGNED else there[name], atol=1e-12
+            )
 
 
 def test_the_picture_shows_ratings_and_validities_without_scripts():
@@ -204,4 +213,7 @@ def test_the_picture_shows_ratings_and_validities_without_scripts():
 
 
 def test_a_trial_is_described_in_a_line():
-    assert DOMAIN.describe(trial([1, 0], [0, 1], [0.9, 0.65]), 0) == "A 1 0 | B 0 1 | validities 0.9 0.65"
+    assert (
+        DOMAIN.describe(trial([1, 0], [0, 1], [0.9, 0.65]), 0)
+        == "A 1 0 | B 0 1 | validities 0.9 0.65"
+    )

@@ -5,15 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.domains.offers import HIGHEST_PRICE, OffersDomain, offered
-from experiments.errors import StimuliError
-from experiments.task import Stimuli, identities
-from experiments.testing import DomainContract
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains.offers import HIGHEST_PRICE, OffersDomain, offered
+from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.task import Stimuli, identities
+from lakatos.experiments.testing import DomainContract
 
 DOMAIN = OffersDomain()
 KNOWN = [(7, 0, 0, 1, 0, 0), (9, 1, 1, 0, 0, 0), (0, 5, 0, 0, 0, 1), (8, 0, 1, 0, 0, 0)]
-SMALL = {"prices": [7, 9], "contracts_years": [0, 5], "time_of_day": True, "seasonal": False, "reputations": False}
+SMALL = {
+    "prices": [7, 9],
+    "contracts_years": [0, 5],
+    "time_of_day": True,
+    "seasonal": False,
+    "reputations": False,
+}
 
 
 class TestOffers(DomainContract):
@@ -127,7 +133,9 @@ def test_swapping_sides_reverses_the_order_and_keeps_the_identity():
     swapped = DOMAIN.swap_sides(trial)
     assert swapped.keys == offered([KNOWN[::-1]]).keys
     assert identities(DOMAIN, swapped) == identities(DOMAIN, trial)
-    assert identities(DOMAIN, offered([[KNOWN[1], KNOWN[0], *KNOWN[2:]]])) != identities(DOMAIN, trial)
+    assert identities(DOMAIN, offered([[KNOWN[1], KNOWN[0], *KNOWN[2:]]])) != identities(
+        DOMAIN, trial
+    )
 
 
 def test_a_trial_is_described_and_shown_with_its_units():
@@ -136,4 +144,9 @@ def test_a_trial_is_described_and_shown_with_its_units():
         "7c, no contract, well known | 9c, 1 year, local | seasonal, 5 years, unknown | 8c, no contract, local"
     )
     picture = DOMAIN.picture(stimuli, 0)
-    assert picture.index(">A<") < picture.index(">7c<") < picture.index(">B<") < picture.index(">1 year<")
+    assert (
+        picture.index(">A<")
+        < picture.index(">7c<")
+        < picture.index(">B<")
+        < picture.index(">1 year<")
+    )

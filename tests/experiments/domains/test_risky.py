@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.domains.risky import (
+from lakatos.experiments.domains.risky import (
     N_OUTCOMES,
     RiskyDomain,
     are_identical,
@@ -13,8 +13,8 @@ from experiments.domains.risky import (
     joint_probabilities,
     pairs,
 )
-from experiments.errors import EmptyDesignSpaceError, StimuliError
-from experiments.task import Stimuli
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
+from lakatos.experiments.task import Stimuli
 
 SMALL = {"amounts": [0, 5, 10], "probabilities": [0.25, 0.5, 0.75]}
 
@@ -78,9 +78,9 @@ def test_a_space_lists_every_pair_once_without_dominated_and_identical_trials(do
 def test_the_smallest_space_is_counted_by_hand(domain):
     settings = {"amounts": [0, 4, 10], "probabilities": [0.5]}
     # sure 0, 4, 10 and three even gambles; only 4 for sure against 0 or 10 leaves a choice
-    assert [domain.describe(domain.space(settings), row) for row in range(len(domain.space(settings)))] == [
-        "A: 4 for sure | B: 10 with 50%, 0 with 50%"
-    ]
+    assert [
+        domain.describe(domain.space(settings), row) for row in range(len(domain.space(settings)))
+    ] == ["A: 4 for sure | B: 10 with 50%, 0 with 50%"]
 
 
 def test_candidates_of_large_spaces_are_admissible_and_as_many_as_wanted(domain):
@@ -120,7 +120,9 @@ def test_wrong_settings_are_refused(domain, settings, message):
         domain.space(settings)
 
 
-@pytest.mark.parametrize("settings", [{"amounts": [5]}, {"amounts": [0, 5], "n_outcomes": 1}, {"amounts": []}])
+@pytest.mark.parametrize(
+    "settings", [{"amounts": [5]}, {"amounts": [0, 5], "n_outcomes": 1}, {"amounts": []}]
+)
 def test_an_empty_space_says_so(domain, settings):
     for ask in (domain.space, lambda s: domain.candidates(s, np.random.default_rng(0), 10)):
         with pytest.raises(EmptyDesignSpaceError, match="no trial"):

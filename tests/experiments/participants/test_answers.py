@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.errors import TrialsError
-from experiments.participants.answers import STATUSES, PersonAnswers, pseudonym
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.answers import STATUSES, PersonAnswers, pseudonym
 
 ANSWERS = PersonAnswers(
     experiment="1.1",
@@ -98,7 +98,11 @@ def test_a_pseudonym_is_the_keyed_hash_of_its_parts():
 
 def test_pseudonyms_tell_parts_and_keys_apart():
     first, second = bytes(32), bytes([1]) * 32
-    names = {pseudonym(key, *parts) for key in (first, second) for parts in (("ab", "c"), ("a", "bc"), ("abc",))}
+    names = {
+        pseudonym(key, *parts)
+        for key in (first, second)
+        for parts in (("ab", "c"), ("a", "bc"), ("abc",))
+    }
     assert len(names) == 6
 
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.errors import ArchiveExhaustedError, SourceError
-from experiments.participants.archival import ArchivalParticipants
-from experiments.task import Design, Stimuli, Trials
-from experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
+from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
+from lakatos.experiments.participants.archival import ArchivalParticipants
+from lakatos.experiments.task import Design, Stimuli, Trials
+from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
 
 
 def archive(name="old", n_people=4, n_trials=6, repetitions=2, first=0):
@@ -62,7 +62,9 @@ def answers(source, design, key=KEY):
 class TestArchivalParticipants(ParticipantSourceContract):
     @pytest.fixture
     def source(self):
-        return ArchivalParticipants([archive(), archive("new", n_people=3, first=50)], sealed_share=0.3, seed=2)
+        return ArchivalParticipants(
+            [archive(), archive("new", n_people=3, first=50)], sealed_share=0.3, seed=2
+        )
 
 
 class TestPooledArchive(ParticipantSourceContract):
@@ -74,7 +76,12 @@ class TestPooledArchive(ParticipantSourceContract):
 class TestOffers:
     def test_an_offer_says_what_the_archive_holds(self):
         (offer,) = offers_of(ArchivalParticipants([archive()]))
-        assert (offer.archive, offer.n_participants, offer.repetitions, offer.pooled) == ("old", 4, 2, False)
+        assert (offer.archive, offer.n_participants, offer.repetitions, offer.pooled) == (
+            "old",
+            4,
+            2,
+            False,
+        )
         assert len(offer.stimuli) == 6
 
     def test_a_pooled_offer_counts_answers(self):
@@ -114,11 +121,16 @@ class TestOffers:
 class TestRelease:
     def test_the_answers_are_those_of_the_archive_in_their_order(self):
         item = archive()
-        trials = answers(ArchivalParticipants([item]), design_of(offers_of(ArchivalParticipants([item]))[0], [4, 1]))
+        trials = answers(
+            ArchivalParticipants([item]),
+            design_of(offers_of(ArchivalParticipants([item]))[0], [4, 1]),
+        )
         asked = np.isin(item.trial, [4, 1])
         assert trials.experiment == "1.1"
         assert trials.stimuli["x"].tolist() == [4, 1]
-        assert np.array_equal(trials.stimuli["x"][trials.trial], item.stimuli["x"][item.trial[asked]])
+        assert np.array_equal(
+            trials.stimuli["x"][trials.trial], item.stimuli["x"][item.trial[asked]]
+        )
         assert np.array_equal(trials.participant, item.participant[asked])
         assert np.array_equal(trials.response, item.response[asked])
         assert trials.n_people == 4
@@ -143,7 +155,9 @@ class TestRelease:
         (offer,) = offers_of(source)
         answers(source, design_of(offer, [0, 1]))
         again = design_of(offer, [2, 1], name="1.2")
-        with pytest.raises(ArchiveExhaustedError, match="old has no unused answers to trial 1 of the design"):
+        with pytest.raises(
+            ArchiveExhaustedError, match="old has no unused answers to trial 1 of the design"
+        ):
             source.recruit(preregister(again), again, OTHER_KEY)
 
     def test_a_refused_design_uses_up_nothing(self):
@@ -202,20 +216,31 @@ class TestRelease:
             design = design_of(offer, rows, name=str(place), n_participants=number)
             total += answers(old, design, KEY[:-1] + str(place)).n_responses
             new.mark_released(design)
-            assert [o.stimuli.keys for o in offers_of(new)] == [o.stimuli.keys for o in offers_of(old)]
+            assert [o.stimuli.keys for o in offers_of(new)] == [
+                o.stimuli.keys for o in offers_of(old)
+            ]
             assert answers(new, design, OTHER_KEY[:-1] + str(place)).to_json() == (
                 answers(old, design, KEY[:-1] + str(place)).to_json()
             )
-        left = sum(old.trials[name].counts.sum(axis=2)[unused].sum() for name, unused in old._unused.items())
+        left = sum(
+            old.trials[name].counts.sum(axis=2)[unused].sum()
+            for name, unused in old._unused.items()
+        )
         sealed = sum(item.n_responses for item in old.sealed())
         assert total + left + sealed == sum(item.n_responses for item in old.trials.values())
 
 
 class TestSealed:
-    @given(st.lists(st.integers(1, 20), min_size=1, max_size=6), st.floats(0, 0.95), st.integers(0, 100))
+    @given(
+        st.lists(st.integers(1, 20), min_size=1, max_size=6),
+        st.floats(0, 0.95),
+        st.integers(0, 100),
+    )
     @settings(max_examples=60, deadline=None)
     def test_the_share_is_kept_and_every_experiment_has_an_open_trial(self, sizes, share, seed):
-        trials = [archive(str(place), n_trials=n, first=100 * place) for place, n in enumerate(sizes)]
+        trials = [
+            archive(str(place), n_trials=n, first=100 * place) for place, n in enumerate(sizes)
+        ]
         source = ArchivalParticipants(trials, sealed_share=share, seed=seed)
         sealed = {item.experiment: len(item.stimuli) for item in source.sealed()}
         opened = {offer.archive: len(offer.stimuli) for offer in offers_of(source)}
@@ -223,13 +248,18 @@ class TestSealed:
             n = len(item.stimuli)
             assert opened[item.experiment] >= 1
             assert opened[item.experiment] + sealed.get(item.experiment, 0) == n
-            assert abs(sealed.get(item.experiment, 0) - share * n) < 1 or opened[item.experiment] == 1
+            assert (
+                abs(sealed.get(item.experiment, 0) - share * n) < 1 or opened[item.experiment] == 1
+            )
         if all(n * (1 - share) >= 2 for n in sizes):
             assert sum(sealed.values()) == round(share * sum(sizes))
 
     def test_the_choice_depends_on_the_seed_alone(self):
         chosen = [
-            ArchivalParticipants([archive(n_trials=30)], sealed_share=0.5, seed=seed).sealed()[0].stimuli["x"].tolist()
+            ArchivalParticipants([archive(n_trials=30)], sealed_share=0.5, seed=seed)
+            .sealed()[0]
+            .stimuli["x"]
+            .tolist()
             for seed in (1, 1, 2)
         ]
         assert chosen[0] == chosen[1] != chosen[2]
@@ -238,7 +268,9 @@ class TestSealed:
     @settings(max_examples=30, deadline=None)
     def test_equal_trials_are_sealed_in_all_experiments_or_in_none(self, seed):
         source = ArchivalParticipants(
-            [archive("a", n_trials=6), archive("b", n_trials=6, first=3)], sealed_share=0.4, seed=seed
+            [archive("a", n_trials=6), archive("b", n_trials=6, first=3)],
+            sealed_share=0.4,
+            seed=seed,
         )
         sealed = {key for item in source.sealed() for key in item.stimuli.keys}
         opened = {key for offer in offers_of(source) for key in offer.stimuli.keys}
@@ -253,9 +285,12 @@ class TestSealed:
 
     def test_folds_cover_every_trial_once(self):
         parts = [
-            ArchivalParticipants([archive()], sealed_rows={"old": range(fold, 6, 3)}).sealed()[0] for fold in range(3)
+            ArchivalParticipants([archive()], sealed_rows={"old": range(fold, 6, 3)}).sealed()[0]
+            for fold in range(3)
         ]
-        assert sorted(key for part in parts for key in part.stimuli.keys) == sorted(archive().stimuli.keys)
+        assert sorted(key for part in parts for key in part.stimuli.keys) == sorted(
+            archive().stimuli.keys
+        )
 
     def test_nothing_is_sealed_by_default(self):
         assert not ArchivalParticipants([archive()]).sealed()
@@ -267,7 +302,8 @@ class TestSealed:
         assert [item.to_json() for item in source.sealed()] == before
 
     @pytest.mark.parametrize(
-        ("given", "message"), [({"x": [0]}, "names 'x'"), ({"old": [6]}, "beyond its 6"), ({"old": [-1]}, "beyond")]
+        ("given", "message"),
+        [({"x": [0]}, "names 'x'"), ({"old": [6]}, "beyond its 6"), ({"old": [-1]}, "beyond")],
     )
     def test_rows_that_are_not_there_are_refused(self, given, message):
         with pytest.raises(SourceError, match=message):

@@ -4,15 +4,23 @@ import io
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.errors import TrialsError
-from experiments.participants.file import FileParticipants, asked_table, read_answers, read_table, stimulus_columns
-from experiments.task import Design, Trials
-from experiments.testing import ParticipantSourceContract
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.file import (
+    FileParticipants,
+    asked_table,
+    read_answers,
+    read_table,
+    stimulus_columns,
+)
+from lakatos.experiments.task import Design, Trials
+from lakatos.experiments.testing import ParticipantSourceContract
 
 DOMAIN = DOMAINS["multiattribute"]
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]}
-DESIGN = Design("1.1", DOMAIN.candidates(SPACE, np.random.default_rng(1), 3), repetitions=1, n_participants=2)
+DESIGN = Design(
+    "1.1", DOMAIN.candidates(SPACE, np.random.default_rng(1), 3), repetitions=1, n_participants=2
+)
 GOOD = """participant,trial,response,response_time_ms
 ann,2,1,812.5
 ann,0,0,640
@@ -25,7 +33,9 @@ bob,2,0,650
 
 def read(path, text, designs=None, encoding="utf-8"):
     path.write_bytes(text.encode(encoding) if isinstance(text, str) else text)
-    return read_answers(read_table(path), designs or {"1.1": DESIGN}, DOMAIN, lambda name: f"pseudonym of {name}")
+    return read_answers(
+        read_table(path), designs or {"1.1": DESIGN}, DOMAIN, lambda name: f"pseudonym of {name}"
+    )
 
 
 @pytest.fixture
@@ -36,7 +46,11 @@ def file(tmp_path):
 def test_rows_become_what_each_person_did(file):
     ann, bob = read(file, GOOD)
     assert (ann.person, bob.person) == ("pseudonym of ann", "pseudonym of bob")
-    assert (ann.trial, ann.response, ann.response_time_ms) == ((2, 0, 1), (1, 0, 1), (812.5, 640.0, 700.0))
+    assert (ann.trial, ann.response, ann.response_time_ms) == (
+        (2, 0, 1),
+        (1, 0, 1),
+        (812.5, 640.0, 700.0),
+    )
     assert (ann.status, ann.source, ann.experiment) == ("completed", "file", "1.1")
 
 
@@ -68,14 +82,20 @@ def test_what_is_written_to_be_asked_names_every_trial(file):
 def test_a_byte_order_mark_and_quoted_commas_are_read(file):
     assert (
         len(
-            read(file, '"participant",trial,response\n"Ann, 3",0,0\n"Ann, 3",1,0\n"Ann, 3",2,0\n', encoding="utf-8-sig")
+            read(
+                file,
+                '"participant",trial,response\n"Ann, 3",0,0\n"Ann, 3",1,0\n"Ann, 3",2,0\n',
+                encoding="utf-8-sig",
+            )
         )
         == 1
     )
 
 
 def test_a_partial_person_is_told_by_the_status(file):
-    (ann,) = read(file, "participant,trial,response,status,checks_passed,checks_failed\nann,1,0,partial,1,2\n")
+    (ann,) = read(
+        file, "participant,trial,response,status,checks_passed,checks_failed\nann,1,0,partial,1,2\n"
+    )
     assert (ann.status, ann.checks) == ("partial", (True, False, False))
 
 
@@ -86,27 +106,57 @@ def test_a_partial_person_is_told_by_the_status(file):
         (GOOD.split("\n")[0] + "\n", "no rows below its header"),
         (GOOD.replace("participant", "subject"), "row 1 has an unknown column 'subject'"),
         (GOOD.replace("response_time_ms", "response_time_m"), "did you mean 'response_time_ms'"),
-        (GOOD.replace("trial,", "experiment,", 1), "row 1 names no trials; give the column 'trial'"),
+        (
+            GOOD.replace("trial,", "experiment,", 1),
+            "row 1 names no trials; give the column 'trial'",
+        ),
         (GOOD.replace("participant,trial", "trial,trial", 1), "column 'trial' twice"),
         (GOOD.replace(",", ";"), "row 1 is separated by semicolons"),
-        (GOOD.replace("812.5", '"812,5"'), "row 2 has '812,5' in the column 'response_time_ms'; write decimal points"),
-        (GOOD.replace("812.5", "812,5"), "row 2 has 5 cells and the header 4. If numbers have decimal commas"),
-        (GOOD.replace("ann,0,0", "ann,7,0"), "row 3 answers trial 7, which was not asked; there are 0 to 2"),
+        (
+            GOOD.replace("812.5", '"812,5"'),
+            "row 2 has '812,5' in the column 'response_time_ms'; write decimal points",
+        ),
+        (
+            GOOD.replace("812.5", "812,5"),
+            "row 2 has 5 cells and the header 4. If numbers have decimal commas",
+        ),
+        (
+            GOOD.replace("ann,0,0", "ann,7,0"),
+            "row 3 answers trial 7, which was not asked; there are 0 to 2",
+        ),
         (GOOD.replace("ann,0,0", "ann,2,0"), "row 3 holds what was not asked: trial 2 was"),
         (GOOD.replace("ann,1,B", "ann,1,C"), "row 4 has 'C' in the column 'response'"),
         (GOOD.replace("ann,1,B", "ann,1,2"), "row 4 has the response 2; give 0 to 1"),
         (GOOD.replace("ann,1,B", "ann,1,"), "row 4 has no response"),
         (GOOD.replace("ann,0", ",0"), "row 3 names no participant"),
-        (GOOD.replace("640", "-1"), "row 3 has '-1' in the column 'response_time_ms'; give a number from 0"),
-        (GOOD.replace("640", ""), "row 3 has no response time, and other answers of this person have one"),
-        (GOOD.replace("ann,0,0", "ann,0.5,0"), "row 3 has '0.5' in the column 'trial'; give a whole number"),
-        (GOOD.replace("bob,2,0,650\n", ""), "row 6 is the last of 2 answers of somebody with the status 'completed'"),
-        ("participant,trial,response,status\nann,0,0,done\n", "row 2 has the status 'done'; give one of completed"),
+        (
+            GOOD.replace("640", "-1"),
+            "row 3 has '-1' in the column 'response_time_ms'; give a number from 0",
+        ),
+        (
+            GOOD.replace("640", ""),
+            "row 3 has no response time, and other answers of this person have one",
+        ),
+        (
+            GOOD.replace("ann,0,0", "ann,0.5,0"),
+            "row 3 has '0.5' in the column 'trial'; give a whole number",
+        ),
+        (
+            GOOD.replace("bob,2,0,650\n", ""),
+            "row 6 is the last of 2 answers of somebody with the status 'completed'",
+        ),
+        (
+            "participant,trial,response,status\nann,0,0,done\n",
+            "row 2 has the status 'done'; give one of completed",
+        ),
         (
             "participant,trial,response,status\nann,0,0,partial\nann,1,0,completed\n",
             "row 3 has another status than row 2",
         ),
-        ("participant,trial,response,experiment\nann,0,0,9.9\n", "row 2 names the experiment '9.9'; there are 1.1"),
+        (
+            "participant,trial,response,experiment\nann,0,0,9.9\n",
+            "row 2 names the experiment '9.9'; there are 1.1",
+        ),
         (GOOD.replace("ann,2", 'ann"x,2"y', 1), "cannot be read as CSV|row 2"),
     ],
 )
@@ -116,7 +166,9 @@ def test_what_is_wrong_is_named_with_its_row_and_the_remedy(file, text, words):
 
 
 def test_other_encodings_are_named_with_the_row(file):
-    with pytest.raises(TrialsError, match=r"row 3 holds the byte 0xe9, which is not UTF-8; save the file as UTF-8"):
+    with pytest.raises(
+        TrialsError, match=r"row 3 holds the byte 0xe9, which is not UTF-8; save the file as UTF-8"
+    ):
         read(file, GOOD.replace("ann,0", "andr\xe9,0"), encoding="latin-1")
     with pytest.raises(TrialsError, match="UTF-16"):
         read(file, GOOD, encoding="utf-16")
@@ -133,11 +185,20 @@ def test_parquet_is_read_like_csv(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "answers.parquet"
     table = pyarrow.table(
-        {"participant": ["ann"] * 3, "trial": [2, 0, 1], "response": [1, 0, 1], "response_time_ms": [812.5, 640.0, 1.0]}
+        {
+            "participant": ["ann"] * 3,
+            "trial": [2, 0, 1],
+            "response": [1, 0, 1],
+            "response_time_ms": [812.5, 640.0, 1.0],
+        }
     )
     parquet.write_table(table, path)
     (ann,) = read_answers(read_table(path), {"1.1": DESIGN}, DOMAIN, str)
-    assert (ann.trial, ann.response, ann.response_time_ms) == ((2, 0, 1), (1, 0, 1), (812.5, 640.0, 1.0))
+    assert (ann.trial, ann.response, ann.response_time_ms) == (
+        (2, 0, 1),
+        (1, 0, 1),
+        (812.5, 640.0, 1.0),
+    )
     path.write_bytes(b"no parquet")
     with pytest.raises(TrialsError, match="is not a Parquet file"):
         read_table(path)
@@ -150,8 +211,8 @@ class TestFileParticipants(ParticipantSourceContract):
 
     def collect(self, source, design, key="a" * 64):
         """The answers that a file brings, as the pass makes a table of them."""
-        from experiments.participants.table import trials_of_people
-        from experiments.testing import preregister
+        from lakatos.experiments.participants.table import trials_of_people
+        from lakatos.experiments.testing import preregister
 
         source.recruit(preregister(design), design, key)
         (written,) = (source.folder / "asked").glob("*.csv")

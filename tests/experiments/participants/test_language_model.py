@@ -14,31 +14,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.errors import SourceError, TrialsError
-from experiments.participants.answers import PersonAnswers
-from experiments.participants.language_model import (
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import SourceError, TrialsError
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.language_model import (
     LanguageModelParticipants,
     Manner,
     Session,
     hold_session,
     words_in_order,
 )
-from experiments.participants.table import check_answers, trials_of_people
-from experiments.participants.web.study import Experiment, PageSettings, plan_of
-from experiments.participants.web.texts import option_labels, texts_for, translated
-from experiments.quality import Incomplete, MissingAnswers, exclude, for_design
-from experiments.task import Design, check_unmixed
-from experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
-from language_models.call import Caller
-from language_models.client import Sampling
-from language_models.clients.openai import OpenAIModel
-from language_models.ledger import Budget, Ledger
-from language_models.record import RECORDS
-from language_models.rehearsal.app import Answer, RehearsalSettings
-from language_models.rehearsal.serve import running
-from language_models.settings import ModelSettings
-from traces.step import Trace
+from lakatos.experiments.participants.table import check_answers, trials_of_people
+from lakatos.experiments.participants.web.study import Experiment, PageSettings, plan_of
+from lakatos.experiments.participants.web.texts import option_labels, texts_for, translated
+from lakatos.experiments.quality import Incomplete, MissingAnswers, exclude, for_design
+from lakatos.experiments.task import Design, check_unmixed
+from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
+from lakatos.language_models.call import Caller
+from lakatos.language_models.client import Sampling
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.record import RECORDS
+from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings
+from lakatos.language_models.rehearsal.serve import running
+from lakatos.language_models.settings import ModelSettings
+from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "flows"))
 from participating import answered, noted, page_of, right_answers
@@ -56,12 +56,19 @@ def experiment_of(domain: str, n_trials: int = 3, **page: Any) -> Experiment:
     task = DOMAINS[domain]
     stimuli = task.candidates(SPACES.get(domain, {}), np.random.default_rng(2), 12)
     design = Design("one", stimuli.take(range(min(n_trials, len(stimuli)))), 1, 2)
-    return Experiment(KEY, domain, design, 3, PageSettings(**({"checks": 1} | page)), texts_for(domain))
+    return Experiment(
+        KEY, domain, design, 3, PageSettings(**({"checks": 1} | page)), texts_for(domain)
+    )
 
 
-def take_part(folder: Path, answer: Answer, experiment: Experiment, place: int = 0, **manner: Any) -> Session:
+def take_part(
+    folder: Path, answer: Answer, experiment: Experiment, place: int = 0, **manner: Any
+) -> Session:
     """One session with a server that answers."""
-    with running(SETTINGS, answer) as served, Trace.create(folder / "trace", seed=1, types=RECORDS) as trace:
+    with (
+        running(SETTINGS, answer) as served,
+        Trace.create(folder / "trace", seed=1, types=RECORDS) as trace,
+    ):
         settings = ModelSettings(name="one", base_url=served.base_url, model=served.model)
         caller = Caller(OpenAIModel(settings), trace, Ledger(Budget()))
 
@@ -79,7 +86,9 @@ def test_a_session_can_be_held_in_every_kind_of_task(tmp_path: Path, domain: str
     assert session.missing == ()
     assert session.answers.checks in ((True,), ())
     assert len(session.answers.trial) == experiment.design.n_presentations
-    assert session.answers.trial == tuple(step.row for step in plan_of(experiment, 0) if step.kind == "trial")
+    assert session.answers.trial == tuple(
+        step.row for step in plan_of(experiment, 0) if step.kind == "trial"
+    )
     check_answers(session.answers, experiment.design, experiment.task)
 
 
@@ -106,7 +115,9 @@ def without_answer_to(numbers: set[int]) -> Answer:
 
     def answer(body: Mapping[str, Any], rng: np.random.Generator) -> str | None:
         found = re.match(r"Decision (\d+)", page_of(body))
-        return "I would rather not." if found and int(found[1]) in numbers else first_option(body, rng)
+        return (
+            "I would rather not." if found and int(found[1]) in numbers else first_option(body, rng)
+        )
 
     return answer
 
@@ -120,12 +131,16 @@ def test_a_missing_answer_is_left_out_where_nothing_hangs_on_it(tmp_path: Path) 
     assert [(item.trial, item.reason) for item in session.missing] == [(order[1], "not_json")]
     assert len(session.calls) == 1 + 4 + 1  # it was asked twice
     rules = for_design([Incomplete(), MissingAnswers(0.2)], 4)
-    assert [(item.rule.key, item.value) for item in exclude([session.answers], rules)] == [("missing_answers", 0.25)]
+    assert [(item.rule.key, item.value) for item in exclude([session.answers], rules)] == [
+        ("missing_answers", 0.25)
+    ]
     assert exclude([session.answers], for_design([Incomplete(), MissingAnswers(0.25)], 4)) == []
 
 
 def test_a_missing_answer_ends_a_session_in_which_later_steps_hang_on_it(tmp_path: Path) -> None:
-    session = take_part(tmp_path, without_answer_to({3}), experiment_of("learning", n_trials=6, checks=0))
+    session = take_part(
+        tmp_path, without_answer_to({3}), experiment_of("learning", n_trials=6, checks=0)
+    )
     assert session.answers.status == "partial"
     assert session.answers.trial == (0, 1)
     assert [item.trial for item in session.missing] == [2]
@@ -137,7 +152,12 @@ def test_who_does_not_understand_the_instructions_is_screened_out(tmp_path: Path
     def wrong(body: Mapping[str, Any], rng: np.random.Generator) -> str:
         right = right_answers(page_of(body))
         kinds = body["response_format"]["json_schema"]["schema"]["properties"]
-        return json.dumps({name: next(text for text in kinds[name]["enum"] if text != right[name]) for name in right})
+        return json.dumps(
+            {
+                name: next(text for text in kinds[name]["enum"] if text != right[name])
+                for name in right
+            }
+        )
 
     session = take_part(tmp_path, noted(wrong, told), experiment_of("risky", most_attempts=2))
     assert (session.answers.status, session.answers.comprehension_attempts) == ("screened_out", 2)
@@ -154,7 +174,13 @@ def test_what_no_longer_fits_is_forgotten_and_the_instructions_never(tmp_path: P
     assert sizes == [2, 4, 6, 8, *[8] * 7]
     assert all(body["messages"][1] == told[0]["messages"][1] for body in told)
     told.clear()
-    take_part(tmp_path / "short", noted(first_option, told), experiment, context_tokens=1300, sampling=sampling)
+    take_part(
+        tmp_path / "short",
+        noted(first_option, told),
+        experiment,
+        context_tokens=1300,
+        sampling=sampling,
+    )
     sizes = [len(body["messages"]) for body in told]
     assert len(sizes) == 11
     assert max(sizes) < 2 + 2 * 10
@@ -164,23 +190,35 @@ def test_what_no_longer_fits_is_forgotten_and_the_instructions_never(tmp_path: P
 def test_words_of_a_drawing_stand_under_the_option_they_belong_to() -> None:
     risky, texts = DOMAINS["risky"], texts_for("risky")["en"]
     stimuli = risky.candidates({}, np.random.default_rng(1), 5)
-    said = words_in_order(translated(risky.picture(stimuli, 0), texts), option_labels(texts, "risky", 2))
+    said = words_in_order(
+        translated(risky.picture(stimuli, 0), texts), option_labels(texts, "risky", 2)
+    )
     lines = said.split("\n")
     assert [line for line in lines if line.endswith(":")] == ["Option A:", "Option B:"]
-    first, second = (part.split("\n") for part in said.removeprefix("Option A:\n").split("\nOption B:\n"))
+    first, second = (
+        part.split("\n") for part in said.removeprefix("Option A:\n").split("\nOption B:\n")
+    )
     for side, part in enumerate((first, second)):
         wanted = sorted(
             (round(float(x), 6), round(100 * float(p), 2))
-            for x, p in zip(stimuli["outcomes"][0, side], stimuli["probabilities"][0, side], strict=True)
+            for x, p in zip(
+                stimuli["outcomes"][0, side], stimuli["probabilities"][0, side], strict=True
+            )
             if p > 0
         )
-        found = sorted(tuple(float(cell.rstrip("%")) for cell in line.split(" | ")) for line in part if "|" in line)
+        found = sorted(
+            tuple(float(cell.rstrip("%")) for cell in line.split(" | "))
+            for line in part
+            if "|" in line
+        )
         assert [item[0] for item in found] == [item[0] for item in wanted]
         assert [item[1] for item in found] == pytest.approx([item[1] for item in wanted], abs=0.01)
 
 
 def answers(source: str) -> PersonAnswers:
-    return PersonAnswers("one", source, "completed", (0, 1), (0, 1), (), {}, (), 1, "", "en", source)
+    return PersonAnswers(
+        "one", source, "completed", (0, 1), (0, 1), (), {}, (), 1, "", "en", source
+    )
 
 
 def test_a_table_or_a_score_never_mixes_a_model_with_people() -> None:
@@ -188,7 +226,9 @@ def test_a_table_or_a_score_never_mixes_a_model_with_people() -> None:
     design = Design("one", stimuli, 1, 2)
     with pytest.raises(TrialsError, match="one table never mixes"):
         trials_of_people(design, [answers("language_model"), answers("web")], 2)
-    by_model, by_people = (trials_of_people(design, [answers(source)], 2) for source in ("language_model", "web"))
+    by_model, by_people = (
+        trials_of_people(design, [answers(source)], 2) for source in ("language_model", "web")
+    )
     assert by_model.by_language_model
     assert not by_people.by_language_model
     assert type(by_model).from_json(by_model.to_json()).by_language_model
@@ -208,7 +248,9 @@ class TestLanguageModelParticipants(ParticipantSourceContract):
 
     @pytest.fixture
     def source(self, trace):
-        source = LanguageModelParticipants(domain=DOMAINS["risky"], settings={}, seed=3, page=PageSettings(checks=0))
+        source = LanguageModelParticipants(
+            domain=DOMAINS["risky"], settings={}, seed=3, page=PageSettings(checks=0)
+        )
         source.trace = trace
         return source
 
@@ -219,7 +261,9 @@ class TestLanguageModelParticipants(ParticipantSourceContract):
 
             async def hold(place):
                 async def ask(request, where):
-                    return await caller.ask(request, role="participant", position={"person": place, **where})
+                    return await caller.ask(
+                        request, role="participant", position={"person": place, **where}
+                    )
 
                 await source.hold(recruitment, place, ask, Manner())
 
@@ -238,4 +282,6 @@ class TestLanguageModelParticipants(ParticipantSourceContract):
 
 def test_a_language_without_texts_is_refused() -> None:
     with pytest.raises(SourceError, match="no texts in 'fr'"):
-        LanguageModelParticipants(domain=DOMAINS["risky"], settings={}, page=PageSettings(language="fr"))
+        LanguageModelParticipants(
+            domain=DOMAINS["risky"], settings={}, page=PageSettings(language="fr")
+        )

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.participants.prolific.client import StudySeen, SubmissionSeen
-from experiments.participants.prolific.errors import LedgerError
-from experiments.participants.prolific.ledger import Ledger
-from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import Settings, make_plan
-from experiments.participants.prolific.recruiter import (
+from lakatos.experiments.participants.prolific.client import StudySeen, SubmissionSeen
+from lakatos.experiments.participants.prolific.errors import LedgerError
+from lakatos.experiments.participants.prolific.ledger import Ledger
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import Settings, make_plan
+from lakatos.experiments.participants.prolific.recruiter import (
     Approve,
     Pause,
     PayBonuses,
@@ -67,13 +67,17 @@ class Desk:
         self.ledger.set_limit(PLAN.key, limit)
 
     def study(self, state="ACTIVE", places=3, taken=0):
-        self.ledger.set_study(PLAN.key, StudySeen("st", PLAN.internal_name, state, places, taken, 100))
+        self.ledger.set_study(
+            PLAN.key, StudySeen("st", PLAN.internal_name, state, places, taken, 100)
+        )
 
     def see(self, submission, state, *, person=None, code=CODE, page=None, bonuses=(), asked=False):
         person = person or f"person-{submission}"
         shown = None if bonuses is None else tuple(bonuses)
         seen = SubmissionSeen(submission, person, state, code, shown, asked)
-        self.ledger.see_submissions(PLAN, [seen], {} if page is None else {(person, submission): page})
+        self.ledger.see_submissions(
+            PLAN, [seen], {} if page is None else {(person, submission): page}
+        )
 
     @property
     def account(self):
@@ -99,7 +103,9 @@ class TestLedger:
     def test_the_books_are_readable_for_their_owner_only(self, desk):
         assert stat.S_IMODE(desk.ledger.path.stat().st_mode) == 0o600
 
-    @pytest.mark.parametrize("order", list(itertools.permutations(["ACTIVE", "AWAITING REVIEW", "APPROVED"])))
+    @pytest.mark.parametrize(
+        "order", list(itertools.permutations(["ACTIVE", "AWAITING REVIEW", "APPROVED"]))
+    )
     def test_states_that_arrive_in_any_order_leave_the_last_one(self, desk, order):
         for state in order:
             desk.see("s1", state)
@@ -125,7 +131,9 @@ class TestLedger:
         desk.see("s1", "ACTIVE")
         desk.time += timedelta(hours=1)
         desk.see("s1", "AWAITING REVIEW")
-        changes = [(utc[11:16], value) for utc, what, value in desk.ledger.history("s1") if what == "state"]
+        changes = [
+            (utc[11:16], value) for utc, what, value in desk.ledger.history("s1") if what == "state"
+        ]
         assert changes == [("00:00", "ACTIVE"), ("01:00", "AWAITING REVIEW")]
 
     def test_history_cannot_be_changed(self, desk):
@@ -188,7 +196,9 @@ class TestApproval:
     def test_a_person_who_came_twice_is_paid_for_one_visit(self, desk):
         desk.see("s1", "AWAITING REVIEW", person="p", page="completed")
         desk.see("s2", "AWAITING REVIEW", person="p", page="completed")
-        assert [action for action in desk.decide() if isinstance(action, Approve)] == [Approve("s1")]
+        assert [action for action in desk.decide() if isinstance(action, Approve)] == [
+            Approve("s1")
+        ]
         assert RequestReturn("s2", "You have taken part in this study already.") in desk.decide()
 
     def test_a_person_who_was_paid_by_somebody_else_is_not_paid_again(self, desk):
@@ -223,14 +233,21 @@ class TestApproval:
         for name in ("s1", "s2", "s3"):
             desk.see(name, "AWAITING REVIEW", page="completed")
         actions = desk.decide()
-        assert [action for action in actions if isinstance(action, Approve)] == [Approve("s1"), Approve("s2")]
-        assert any(isinstance(a, Review) and a.about == "s3" and "pass the limit" in a.why for a in actions)
+        assert [action for action in actions if isinstance(action, Approve)] == [
+            Approve("s1"),
+            Approve("s2"),
+        ]
+        assert any(
+            isinstance(a, Review) and a.about == "s3" and "pass the limit" in a.why for a in actions
+        )
 
     def test_nothing_is_done_before_a_limit_is_confirmed(self, tmp_path):
         ledger = Ledger(tmp_path / "b.sqlite")
         ledger.keep_plan(PLAN)
         ledger.set_study(PLAN.key, StudySeen("st", "", "ACTIVE", 3, 0, 100))
-        ledger.see_submissions(PLAN, [SubmissionSeen("s", "p", "AWAITING REVIEW", CODE, (), False)], {})
+        ledger.see_submissions(
+            PLAN, [SubmissionSeen("s", "p", "AWAITING REVIEW", CODE, (), False)], {}
+        )
         assert decide(ledger.account("pilot"), now_s=0.0) == ()
 
 
@@ -308,14 +325,18 @@ class TestPlaces:
         desk.ledger.set_paused(PLAN.key, True)
         assert Start() in desk.decide()
 
-    def test_it_is_paused_while_excluded_people_may_be_replaced_and_stopped_when_collection_has_ended(self, desk):
+    def test_it_is_paused_while_excluded_people_may_be_replaced_and_stopped_when_collection_has_ended(
+        self, desk
+    ):
         desk.study("ACTIVE", places=4, taken=3)
         for name in ("s1", "s2", "s3"):
             desk.see(name, "APPROVED", page="completed")
         assert desk.decide(collection="open") == (Pause(),)
         assert desk.decide(collection="ended") == (Stop(),)
 
-    def test_more_people_than_planned_are_let_in_once_they_are_wanted_within_the_limit(self, tmp_path):
+    def test_more_people_than_planned_are_let_in_once_they_are_wanted_within_the_limit(
+        self, tmp_path
+    ):
         desk = Desk(tmp_path / "b.sqlite", limit=PLAN.person_cost * 4)
         desk.study("AWAITING REVIEW", places=3, taken=3)
         for name in ("s1", "s2", "s3"):
@@ -325,9 +346,13 @@ class TestPlaces:
         actions = desk.decide(collection="open")
         assert RaisePlaces(4) in actions
         assert any(isinstance(a, Review) and a.about == "limit" for a in actions)
-        assert ("people", "5") in [(what, value) for _, what, value in desk.ledger.history(PLAN.key)]
+        assert ("people", "5") in [
+            (what, value) for _, what, value in desk.ledger.history(PLAN.key)
+        ]
 
-    def test_a_study_whose_collection_ended_early_is_paused_and_somebody_is_told_to_stop_it(self, desk):
+    def test_a_study_whose_collection_ended_early_is_paused_and_somebody_is_told_to_stop_it(
+        self, desk
+    ):
         desk.study("ACTIVE", places=3, taken=1)
         desk.see("s1", "APPROVED", page="completed")
         pause, review = desk.decide(collection="ended", command="`do this`")
@@ -345,7 +370,10 @@ class TestPlaces:
             desk.see(name, "APPROVED", page="completed")
         actions = desk.decide()
         assert not {Approve, RequestReturn} & set(kinds(actions))
-        assert any(isinstance(a, Review) and a.about == "s1" and "attention checks" in a.why for a in actions)
+        assert any(
+            isinstance(a, Review) and a.about == "s1" and "attention checks" in a.why
+            for a in actions
+        )
         assert RaisePlaces(4) in actions
 
     def test_a_person_who_came_twice_counts_once(self, desk):
@@ -390,7 +418,10 @@ class TestBonuses:
 
     def test_a_bonus_above_the_plan_is_left_for_a_person(self, desk):
         self.due(desk, "s1")
-        assert any(isinstance(a, Review) and "above the plan" in a.why for a in desk.decide(lambda _: Money(51)))
+        assert any(
+            isinstance(a, Review) and "above the plan" in a.why
+            for a in desk.decide(lambda _: Money(51))
+        )
 
     def test_bonuses_stay_within_the_limit(self, tmp_path):
         desk = Desk(tmp_path / "b.sqlite", limit=PLAN.reward_cost * 2 + PLAN.fee.cost(Money(50)))
@@ -411,7 +442,9 @@ class TestBonuses:
         for limit, n_paid in ((enough - Money(1), 1), (enough, 2)):
             desk = Desk(tmp_path / f"{n_paid}.sqlite", limit=limit)
             self.due(desk, "s1", "s2")
-            [action] = [item for item in desk.decide(lambda _: Money(50)) if isinstance(item, PayBonuses)]
+            [action] = [
+                item for item in desk.decide(lambda _: Money(50)) if isinstance(item, PayBonuses)
+            ]
             assert len(action.bonuses) == n_paid
 
     def ask(self, desk, *names):
@@ -443,11 +476,13 @@ class TestBonuses:
         desk.time += timedelta(seconds=2)
         assert SettleBulk(number, (), given_up=True) in desk.decide()
         desk.ledger.mark_bulk(PLAN, number, "given_up")
-        assert [a.bonuses[0] for a in desk.decide(lambda _: Money(20)) if isinstance(a, PayBonuses)] == [
-            ("s1", Money(20))
-        ]
+        assert [
+            a.bonuses[0] for a in desk.decide(lambda _: Money(20)) if isinstance(a, PayBonuses)
+        ] == [("s1", Money(20))]
 
-    def test_a_bulk_payment_is_not_made_anew_unasked_where_the_service_never_listed_a_bonus(self, desk):
+    def test_a_bulk_payment_is_not_made_anew_unasked_where_the_service_never_listed_a_bonus(
+        self, desk
+    ):
         number = self.ask(desk, "s1")
         desk.time += timedelta(hours=24, seconds=1)
         assert not {SettleBulk, PayBonuses} & set(kinds(desk.decide(lambda _: Money(20))))
@@ -511,7 +546,9 @@ def test_whatever_the_books_show_each_person_is_paid_once_and_the_limit_holds(
     paid = [people[item.submission] for item in account.payments if item.kind == "reward"]
     assert len(set(rewarded)) == len(rewarded)
     assert not set(rewarded) & set(paid)
-    lines = [line for action in actions if isinstance(action, PayBonuses) for line in action.bonuses]
+    lines = [
+        line for action in actions if isinstance(action, PayBonuses) for line in action.bonuses
+    ]
     assert len({people[name] for name, _ in lines}) == len(lines)
     cost = PLAN.reward_cost * len(rewarded)
     for _, amount in lines:

@@ -8,18 +8,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from experiments.participants.prolific.client import ProlificClient
-from experiments.participants.prolific.errors import (
+from lakatos.experiments.participants.prolific.client import ProlificClient
+from lakatos.experiments.participants.prolific.errors import (
     OutcomeUnknownError,
     PlanError,
     ProlificError,
     RefusedError,
     UnreachableError,
 )
-from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import make_plan
-from experiments.participants.prolific.rehearsal import EXAMPLE
-from experiments.participants.prolific.stand_in import NO_FAULTS, TOKEN, Faults, World, serve
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import make_plan
+from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE
+from lakatos.experiments.participants.prolific.stand_in import (
+    NO_FAULTS,
+    TOKEN,
+    Faults,
+    World,
+    serve,
+)
 
 SECRET = "s3cret-t0ken"
 
@@ -57,7 +63,12 @@ def answering(*answers):
 
 def client_of(address, slept=None, **settings):
     slept = [] if slept is None else slept
-    defaults = {"sleep": slept.append, "clock": lambda: 0.0, "least_gap_s": 0.0, "jitter": random.Random(1)}
+    defaults = {
+        "sleep": slept.append,
+        "clock": lambda: 0.0,
+        "least_gap_s": 0.0,
+        "jitter": random.Random(1),
+    }
     return ProlificClient(SECRET, service=address, **(defaults | settings))
 
 
@@ -71,7 +82,9 @@ def test_after_too_many_requests_it_waits_as_long_as_it_is_told():
 
 def test_a_wait_given_as_a_date_is_understood():
     slept = []
-    with answering((429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"{}"), (200, {}, b"{}")) as (address, _):
+    with answering(
+        (429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"{}"), (200, {}, b"{}")
+    ) as (address, _):
         client_of(address, slept).approve("s1")
     assert slept == [0.0]
 
@@ -87,7 +100,10 @@ def test_it_does_not_sleep_for_an_hour_but_says_when_to_come_back():
 
 def test_waits_double_and_are_spread():
     slept = []
-    with answering((503, {}, b"")) as (address, asked), pytest.raises(UnreachableError, match="6 attempts"):
+    with (
+        answering((503, {}, b"")) as (address, asked),
+        pytest.raises(UnreachableError, match="6 attempts"),
+    ):
         client_of(address, slept, attempts=6, first_wait_s=1.0, longest_wait_s=5.0).get_study("x")
     assert len(asked) == 6
     assert all(0 <= wait <= most for wait, most in zip(slept, (1, 2, 4, 5, 5), strict=True))
@@ -134,11 +150,16 @@ def test_a_connection_that_cannot_be_made_did_nothing():
 def test_an_answer_that_never_comes_is_unknown_for_what_may_not_be_repeated():
     world = World(1, faults=Faults(0, 0, 0, 0, slow_after=1.0, slow_s=1.0))
     plan = make_plan(EXAMPLE)
-    with serve(world) as stand_in, ProlificClient(TOKEN, service=stand_in.address, timeout_s=0.2) as client:
+    with (
+        serve(world) as stand_in,
+        ProlificClient(TOKEN, service=stand_in.address, timeout_s=0.2) as client,
+    ):
         with pytest.raises(OutcomeUnknownError):
             client.create_study(plan.draft())
         stand_in.world.faults = NO_FAULTS
-        assert [study.internal_name for study in client.find_studies(plan.key)] == [plan.internal_name]
+        assert [study.internal_name for study in client.find_studies(plan.key)] == [
+            plan.internal_name
+        ]
 
 
 def test_bonuses_go_out_in_pounds_and_rewards_in_pence():
@@ -149,7 +170,10 @@ def test_bonuses_go_out_in_pounds_and_rewards_in_pence():
 
 def test_a_refusal_says_what_the_service_said():
     body = b'{"error": {"status": 400, "detail": "balance too low"}}'
-    with answering((400, {}, body)) as (address, asked), pytest.raises(RefusedError, match="balance too low"):
+    with (
+        answering((400, {}, body)) as (address, asked),
+        pytest.raises(RefusedError, match="balance too low"),
+    ):
         client_of(address).set_places("st", 5)
     assert len(asked) == 1
 
@@ -160,7 +184,9 @@ def test_a_rejection_needs_a_message_as_long_as_the_service_demands():
 
 
 def test_a_list_that_ignores_the_offset_ends():
-    entries = ",".join(f'{{"id": "s{n}", "participant_id": "p{n}", "status": "RESERVED"}}' for n in range(200))
+    entries = ",".join(
+        f'{{"id": "s{n}", "participant_id": "p{n}", "status": "RESERVED"}}' for n in range(200)
+    )
     with answering((200, {}, f'{{"results": [{entries}]}}'.encode())) as (address, asked):
         seen = {item.id for item in client_of(address).list_submissions("st")}
     assert len(seen) == 200
@@ -200,9 +226,14 @@ def test_the_token_does_not_follow_a_redirect():
         assert not stolen
 
 
-@pytest.mark.parametrize("ask", [lambda client: client.approve("s"), lambda client: client.pay_bonuses("b")])
+@pytest.mark.parametrize(
+    "ask", [lambda client: client.approve("s"), lambda client: client.pay_bonuses("b")]
+)
 def test_being_sent_to_another_address_is_no_success(ask):
-    with answering((302, {"Location": "/login"}, b"")) as (address, asked), client_of(address) as client:
+    with (
+        answering((302, {"Location": "/login"}, b"")) as (address, asked),
+        client_of(address) as client,
+    ):
         with pytest.raises(ProlificError, match="elsewhere"):
             ask(client)
         assert len(asked) == 1

@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.domains import DOMAINS
-from experiments.participants.answers import PersonAnswers, pseudonym
-from experiments.participants.prolific.errors import BudgetError, PlanError
-from experiments.participants.prolific.ledger import LEDGER_FILE
-from experiments.participants.prolific.money import Money
-from experiments.participants.prolific.plan import make_plan, parse_settings
-from experiments.participants.prolific.stand_in import TOKEN, World, serve
-from experiments.participants.web.source import WebParticipants
-from experiments.participants.web.store import Identifiers, Store
-from experiments.participants.web.study import PageSettings, plan_of
-from experiments.task import Design
-from experiments.testing import preregister
-from flows.errors import StudyError
-from flows.prolific_commands import app
-from traces.digest import digest_of
-from traces.inbox import Inbox
-from traces.step import JOURNAL_FILE
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
+from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
+from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
+from lakatos.experiments.participants.prolific.stand_in import TOKEN, World, serve
+from lakatos.experiments.participants.web.source import WebParticipants
+from lakatos.experiments.participants.web.store import Identifiers, Store
+from lakatos.experiments.participants.web.study import PageSettings, plan_of
+from lakatos.experiments.task import Design
+from lakatos.experiments.testing import preregister
+from lakatos.flows.commands.prolific import app
+from lakatos.flows.errors import StudyError
+from lakatos.traces.digest import digest_of
+from lakatos.traces.inbox import Inbox
+from lakatos.traces.step import JOURNAL_FILE
 
 KEY = bytes(range(32))
 SETTINGS = """
@@ -215,7 +215,10 @@ def test_the_page_shows_the_plan_s_codes_and_releases_only_people_whom_the_servi
         world.tick()
     item, *others = world.submissions.values()
     real = visit(lab, item.participant, study, item.id)
-    assert (real.code, real.finish) == ("PAGECODE", "https://app.prolific.com/submissions/complete?cc=PAGECODE")
+    assert (real.code, real.finish) == (
+        "PAGECODE",
+        "https://app.prolific.com/submissions/complete?cc=PAGECODE",
+    )
     forged = visit(lab, "0" * 24, study, "1" * 24)
     stolen = visit(lab, others[0].participant, study, "2" * 24)
     assert people_in_the_inbox(lab) == set()
@@ -240,7 +243,9 @@ def test_the_study_is_paused_and_then_stopped_when_collection_ends_early(lab):
     store.shut()
     done = lab("pay", lab.run)
     assert study.state == "PAUSED"
-    assert f"lakatos prolific pay {lab.run} --experiment pilot --stop" in done.stdout.replace("\n", "")
+    assert f"lakatos prolific pay {lab.run} --experiment pilot --stop" in done.stdout.replace(
+        "\n", ""
+    )
     lab("pay", lab.run)
     assert not study.stopped
     lab("pay", lab.run, "--stop-when-ended")
@@ -281,6 +286,8 @@ def test_former_participants_are_kept_out_of_the_plan_unless_it_admits_them():
 def test_only_a_plan_that_looks_at_checks_has_a_code_for_them():
     settings = parse_settings(tomllib.loads(SETTINGS), "s")
     assert "FAILED_ATTENTION_CHECK" not in make_plan(settings).codes
-    codes = make_plan(settings.model_copy(update={"most_failed_checks": 1})).draft()["completion_codes"]
+    codes = make_plan(settings.model_copy(update={"most_failed_checks": 1})).draft()[
+        "completion_codes"
+    ]
     (found,) = [entry for entry in codes if entry["code_type"] == "FAILED_ATTENTION_CHECK"]
     assert found["actions"] == [{"action": "MANUALLY_REVIEW"}]

@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.participants.prolific.errors import BudgetError, PlanError
-from experiments.participants.prolific.money import Fee, Money
-from experiments.participants.prolific.plan import Confirmation, Settings, confirm, load_settings, make_plan
+from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
+from lakatos.experiments.participants.prolific.money import Fee, Money
+from lakatos.experiments.participants.prolific.plan import (
+    Confirmation,
+    Settings,
+    confirm,
+    load_settings,
+    make_plan,
+)
 
 SETTINGS = {
     "experiment": "pilot",
@@ -22,7 +28,13 @@ SETTINGS = {
 
 
 def test_amounts_are_read_and_written_in_pounds_and_held_in_pence():
-    assert [Money.parse(text).minor for text in ("1", "1.5", "1.05", "0.29", "4.10")] == [100, 150, 105, 29, 410]
+    assert [Money.parse(text).minor for text in ("1", "1.5", "1.05", "0.29", "4.10")] == [
+        100,
+        150,
+        105,
+        29,
+        410,
+    ]
     assert [Money(minor).major for minor in (5, 29, 100, 405)] == ["0.05", "0.29", "1.00", "4.05"]
 
 
@@ -71,13 +83,21 @@ def test_the_draft_asks_for_the_reward_in_pence_and_names_the_three_placeholders
 
 def test_people_of_earlier_studies_are_kept_out():
     plan = make_plan(Settings(**SETTINGS), earlier=("aaa", "bbb"))
-    assert {"filter_id": "previous_studies_blocklist", "selected_values": ["aaa", "bbb"]} in plan.draft()["filters"]
+    assert {
+        "filter_id": "previous_studies_blocklist",
+        "selected_values": ["aaa", "bbb"],
+    } in plan.draft()["filters"]
 
 
 def test_the_total_is_what_everybody_costs_at_most():
-    settings = Settings(**SETTINGS, most_bonus="0.50", screen_out_reward="0.20", most_screened_out=5)
+    settings = Settings(
+        **SETTINGS, most_bonus="0.50", screen_out_reward="0.20", most_screened_out=5
+    )
     fee = Fee()
-    expected = 50 * (fee.cost(Money(150)).minor + fee.cost(Money(50)).minor) + 5 * fee.cost(Money(20)).minor
+    expected = (
+        50 * (fee.cost(Money(150)).minor + fee.cost(Money(50)).minor)
+        + 5 * fee.cost(Money(20)).minor
+    )
     assert make_plan(settings).total_cost == Money(expected)
 
 
@@ -103,7 +123,10 @@ class TestConfirmation:
     plan = make_plan(Settings(**SETTINGS))
 
     def test_the_name_typed_again_confirms(self):
-        assert confirm(self.plan, self.plan.total_cost, typed_name="pilot").limit == self.plan.total_cost
+        assert (
+            confirm(self.plan, self.plan.total_cost, typed_name="pilot").limit
+            == self.plan.total_cost
+        )
 
     def test_the_exact_cost_typed_again_confirms(self):
         assert confirm(self.plan, Money(10**6), typed_cost=self.plan.total_cost).plan is self.plan

@@ -5,14 +5,21 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from experiments.participants.prolific.clerk import Clerk
-from experiments.participants.prolific.client import ProlificClient
-from experiments.participants.prolific.errors import BudgetError, LedgerError
-from experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
-from experiments.participants.prolific.money import Fee, Money
-from experiments.participants.prolific.plan import Settings, confirm, make_plan
-from experiments.participants.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
-from experiments.participants.prolific.stand_in import BEHAVIOURS, NO_FAULTS, TOKEN, Faults, World, serve
+from lakatos.experiments.participants.prolific.clerk import Clerk
+from lakatos.experiments.participants.prolific.client import ProlificClient
+from lakatos.experiments.participants.prolific.errors import BudgetError, LedgerError
+from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+from lakatos.experiments.participants.prolific.money import Fee, Money
+from lakatos.experiments.participants.prolific.plan import Settings, confirm, make_plan
+from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
+from lakatos.experiments.participants.prolific.stand_in import (
+    BEHAVIOURS,
+    NO_FAULTS,
+    TOKEN,
+    Faults,
+    World,
+    serve,
+)
 
 SMALL = Settings(
     experiment="pilot",
@@ -99,7 +106,15 @@ def form(done):
         for e in account.submissions
     ]
     payments = [(item.submission, item.kind, item.amount, item.state) for item in account.payments]
-    return account.study, account.state, account.places, account.taken, account.stopped, people, payments
+    return (
+        account.study,
+        account.state,
+        account.places,
+        account.taken,
+        account.stopped,
+        people,
+        payments,
+    )
 
 
 def check(done, world, limit):
@@ -111,7 +126,9 @@ def check(done, world, limit):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_people_are_paid_exactly_once_and_everybody_who_dropped_out_is_replaced(stand_in, tmp_path, seed):
+def test_people_are_paid_exactly_once_and_everybody_who_dropped_out_is_replaced(
+    stand_in, tmp_path, seed
+):
     done, world = play(stand_in, tmp_path, seed)
     check(done, world, AMPLE)
     assert done.books.completed >= SMALL.people
@@ -149,10 +166,20 @@ def sweep(stand_in, folder, seed, faults, n_kills=None):
     assert whole.n_bonuses
     for at in range(1, n_asked + 1, n_asked // n_kills if n_kills else 1):
         for after in (False, True):
-            done, world = play(stand_in, folder / f"{at}-{after}", seed, at=at, after=after, faults=faults, plan=plan)
+            done, world = play(
+                stand_in,
+                folder / f"{at}-{after}",
+                seed,
+                at=at,
+                after=after,
+                faults=faults,
+                plan=plan,
+            )
             assert done.n_interrupted > whole.n_interrupted or Killing.n_asked < at
             check(done, world, AMPLE)
-            assert form(done) == form(whole), f"stopped {'after' if after else 'before'} request {at}"
+            assert form(done) == form(whole), (
+                f"stopped {'after' if after else 'before'} request {at}"
+            )
 
 
 def test_a_program_that_is_killed_and_begun_again_leaves_the_same_books(stand_in, tmp_path):
@@ -176,13 +203,17 @@ def test_a_kill_while_publishing_makes_no_second_study(stand_in, tmp_path, at, a
     Killing.n_asked = 0
     for _ in range(3):
         with (
-            ProlificClient(TOKEN, service=stand_in.address, transport=Killing(at, after), least_gap_s=0) as client,
+            ProlificClient(
+                TOKEN, service=stand_in.address, transport=Killing(at, after), least_gap_s=0
+            ) as client,
             Ledger(tmp_path / LEDGER_FILE) as ledger,
         ):
             if not ledger.experiments():
                 ledger.keep_plan(PLAN)
             try:
-                Clerk(client, ledger, PLAN.name, WorldPage(world)).publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
+                Clerk(client, ledger, PLAN.name, WorldPage(world)).publish(
+                    confirm(PLAN, AMPLE, typed_name=PLAN.name)
+                )
             except KilledError:
                 continue
     assert [study.n_published for study in world.studies.values()] == [1]
@@ -200,7 +231,9 @@ def test_a_draft_whose_making_was_never_answered_is_found(stand_in, tmp_path):
 def test_answers_that_come_too_late_change_nothing(stand_in, tmp_path):
     plan = make_plan(SMALL.model_copy(update={"people": 2}), key="cd" * 12)
     world = World(4, faults=Faults(0, 0, 0, 0, slow_after=0.06, slow_s=1.0))
-    done = rehearse(plan, plan.total_cost * 4, stand_in, world, tmp_path, bonus=bonus, timeout_s=0.4)
+    done = rehearse(
+        plan, plan.total_cost * 4, stand_in, world, tmp_path, bonus=bonus, timeout_s=0.4
+    )
     assert done.problems == ()
     assert done.asked["slow_after"] > 0
 
@@ -294,7 +327,9 @@ def test_somebody_left_to_look_at_can_be_paid_by_hand_once(stand_in, tmp_path):
         world.tick()
         clerk.work()
     assert not world.transfers
-    chosen = next(entry for entry in ledger.account("pilot").submissions if entry.state == "AWAITING REVIEW")
+    chosen = next(
+        entry for entry in ledger.account("pilot").submissions if entry.state == "AWAITING REVIEW"
+    )
     clerk.approve_by_hand(chosen.id)
     with pytest.raises(LedgerError, match="nobody gets two"):
         clerk.approve_by_hand(chosen.id)
@@ -352,4 +387,8 @@ def test_every_behaviour_occurs():
     for _ in range(150):
         world.tick()
     assert {item.behaviour for item in world.submissions.values()} == set(BEHAVIOURS)
-    assert {item.state for item in world.submissions.values()} >= {"RETURNED", "TIMED-OUT", "SCREENED OUT"}
+    assert {item.state for item in world.submissions.values()} >= {
+        "RETURNED",
+        "TIMED-OUT",
+        "SCREENED OUT",
+    }

@@ -6,8 +6,8 @@ import hmac
 
 import pytest
 
-from experiments.participants.prolific.errors import ProlificError
-from experiments.participants.prolific.webhook import verify_notification
+from lakatos.experiments.participants.prolific.errors import ProlificError
+from lakatos.experiments.participants.prolific.webhook import verify_notification
 
 SECRET, NOW_S, BODY = "hook-secret", 1_700_000_000.0, b'{"event_type":"submission.status.change"}'
 
@@ -15,7 +15,11 @@ SECRET, NOW_S, BODY = "hook-secret", 1_700_000_000.0, b'{"event_type":"submissio
 def signed(body=BODY, *, secret=SECRET, stamp=str(int(NOW_S)), **more):
     mac = hmac.new(secret.encode(), stamp.encode() + body, hashlib.sha256)
     signature = base64.b64encode(mac.digest()).decode()
-    return {"X-Prolific-Request-Timestamp": stamp, "X-Prolific-Request-Signature": signature, **more}
+    return {
+        "X-Prolific-Request-Timestamp": stamp,
+        "X-Prolific-Request-Signature": signature,
+        **more,
+    }
 
 
 def test_a_signed_notification_gives_its_identifier_whatever_the_case_of_its_headers():

@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.errors import SourceError, StimuliError
-from experiments.participants.answers import PersonAnswers
-from experiments.participants.simulated import SimulatedParticipants, independent
-from experiments.participants.table import check_answers
-from experiments.task import Design, Stimuli, Trials
-from experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
-from traces.digest import canonical_json
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import SourceError, StimuliError
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.simulated import SimulatedParticipants, independent
+from lakatos.experiments.participants.table import check_answers
+from lakatos.experiments.task import Design, Stimuli, Trials
+from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
+from lakatos.traces.digest import canonical_json
 
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]}
 
@@ -30,7 +30,9 @@ def always_a(stimuli, rng, n_participants):
 
 
 def make(respond=coin_flip, **settings):
-    return SimulatedParticipants(independent(respond), domain=DOMAINS["multiattribute"], settings=SPACE, **settings)
+    return SimulatedParticipants(
+        independent(respond), domain=DOMAINS["multiattribute"], settings=SPACE, **settings
+    )
 
 
 def design_for(source, n_participants=30, repetitions=2, n_trials=5):
@@ -63,7 +65,9 @@ class TestSimulatedParticipantsOneByOne(ParticipantSourceContract):
 
 def test_a_new_source_gives_the_same_answers_for_the_same_key():
     design = design_for(make())
-    assert canonical_json(answers(make(), design).to_json()) == canonical_json(answers(make(), design).to_json())
+    assert canonical_json(answers(make(), design).to_json()) == canonical_json(
+        answers(make(), design).to_json()
+    )
 
 
 @pytest.mark.parametrize(("seed", "key"), [(1, KEY), (0, OTHER_KEY)])
@@ -88,7 +92,9 @@ def test_people_keep_their_own_probabilities():
 
 @pytest.mark.statistical
 def test_the_share_of_random_choices_is_kept():
-    trials = answers(make(always_a, random_choice_share=0.3), design_for(make(), n_participants=2000))
+    trials = answers(
+        make(always_a, random_choice_share=0.3), design_for(make(), n_participants=2000)
+    )
     n = trials.n_responses
     assert abs(trials.response.mean() - 0.15) < 4 * np.sqrt(0.15 * 0.85 / n)
 
@@ -130,7 +136,9 @@ def test_polling_what_was_never_asked_is_refused():
 def test_trials_that_the_domain_does_not_allow_are_refused():
     source = make()
     design = design_for(source)
-    wrong = replace(design, stimuli=Stimuli({**design.stimuli.arrays, "ratings": design.stimuli["ratings"] - 5}))
+    wrong = replace(
+        design, stimuli=Stimuli({**design.stimuli.arrays, "ratings": design.stimuli["ratings"] - 5})
+    )
     with pytest.raises(StimuliError):
         source.recruit(preregister(wrong), wrong, KEY)
 

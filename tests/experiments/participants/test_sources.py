@@ -1,9 +1,9 @@
 import pytest
 
-from experiments.participants import SOURCES
-from experiments.participants.file import FileParticipants
-from flows.config import ParticipantsConfig, parse_study
-from flows.source import make_source
+from lakatos.experiments.participants import SOURCES
+from lakatos.experiments.participants.file import FileParticipants
+from lakatos.flows.run.source import make_source
+from lakatos.flows.run.study import ParticipantsConfig, parse_study
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -3,18 +3,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.design import design_to_json
-from experiments.domains import DOMAINS
-from experiments.errors import TrialsError
-from experiments.participants.answers import PersonAnswers
-from experiments.participants.table import check_answers, get_trials, put_answers, put_table, trials_of_people
-from experiments.task import Design
-from traces.artifact import ArtifactStore
-from traces.errors import ArtifactMissingError
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.table import (
+    check_answers,
+    get_trials,
+    put_answers,
+    put_table,
+    trials_of_people,
+)
+from lakatos.experiments.task import Design
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.errors import ArtifactMissingError
 
 DOMAIN = DOMAINS["multiattribute"]
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1]}
-DESIGN = Design("1.1", DOMAIN.candidates(SPACE, np.random.default_rng(1), 3), repetitions=2, n_participants=2)
+DESIGN = Design(
+    "1.1", DOMAIN.candidates(SPACE, np.random.default_rng(1), 3), repetitions=2, n_participants=2
+)
 ANSWERS = PersonAnswers(
     experiment="1.1",
     person="ab" * 32,
@@ -73,7 +81,10 @@ def test_answers_as_asked_pass():
     [
         ({"trial": (2, 0, 1, 1, 0, 3)}, "answer 6: trial 3 was not asked; the design has 0 to 2"),
         ({"response": (0, 1, 2, 0, 1, 1)}, "answer 3: trial 1 has no option 2"),
-        ({"trial": (2, 2, 1, 1, 0, 2)}, "answer 6: trial 2 was asked 2 times, and this is answer 3"),
+        (
+            {"trial": (2, 2, 1, 1, 0, 2)},
+            "answer 6: trial 2 was asked 2 times, and this is answer 3",
+        ),
         ({"experiment": "2.1"}, "another experiment than '1.1'"),
         ({"feedback": {"reward": (1.0,) * 6}}, "has the feedback reward; this task has none"),
     ],
@@ -93,5 +104,7 @@ def test_steps_of_a_schedule_come_in_order_with_their_feedback():
     check_answers(answers, design, domain)
     with pytest.raises(TrialsError, match="answer 1: steps of a schedule come in order"):
         check_answers(replace(answers, trial=(1, 0, 2)), design, domain)
-    with pytest.raises(TrialsError, match="has the feedback none; this task has next_state, reward"):
+    with pytest.raises(
+        TrialsError, match="has the feedback none; this task has next_state, reward"
+    ):
         check_answers(replace(answers, feedback={}), design, domain)

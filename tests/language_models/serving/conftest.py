@@ -10,12 +10,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from language_models.rehearsal.serve import free_port
-from language_models.serving.environment import install
-from language_models.serving.launch import Launch, prepare
-from language_models.serving.profile import load_profile
-from language_models.serving.server import served
-from language_models.serving.tiny import write_tiny_profile
+from lakatos.language_models.rehearsal.serve import free_port
+from lakatos.language_models.serving.environment import install
+from lakatos.language_models.serving.launch import Launch, prepare
+from lakatos.language_models.serving.profile import load_profile
+from lakatos.language_models.serving.server import served
+from lakatos.language_models.serving.tiny import write_tiny_profile
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -49,7 +49,9 @@ class Address:
 
 
 @pytest.fixture(scope="session")
-def vllm_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launch | Address]:
+def vllm_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Launch | Address]:
     """One real vLLM for all tests: the one at ``LAKATOS_VLLM`` (up to and with /v1), or one that is started."""
     if there := os.environ.get("LAKATOS_VLLM"):
         offered = httpx.get(f"{there}/models", trust_env=False).json()["data"]

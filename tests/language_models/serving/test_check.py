@@ -7,20 +7,20 @@ import math
 
 import pytest
 
-from language_models.client import Completion, TokenLogProbability, ToolCall
-from language_models.errors import ModelAbsentError, UnreachableError
-from language_models.rehearsal.serve import free_port, running
-from language_models.serving.check import (
+from lakatos.language_models.client import Completion, TokenLogProbability, ToolCall
+from lakatos.language_models.errors import ModelAbsentError, UnreachableError
+from lakatos.language_models.rehearsal.serve import free_port, running
+from lakatos.language_models.serving.check import (
     check,
     figures_of,
     judge_log_probabilities,
     judge_structured,
     judge_tools,
 )
-from language_models.serving.load import Timed, quantiles_s, time_calls, variants
-from language_models.serving.load import http_client as client_for
-from language_models.serving.shape import REPRESENTATIVE
-from language_models.settings import ModelSettings
+from lakatos.language_models.serving.load import Timed, quantiles_s, time_calls, variants
+from lakatos.language_models.serving.load import http_client as client_for
+from lakatos.language_models.serving.shape import REPRESENTATIVE
+from lakatos.language_models.settings import ModelSettings
 
 ADVOCATE, ARBITER, JUDGE = REPRESENTATIVE
 GOOD = '{"reason": "fits", "winner": "first", "confidence": "0.7"}'
@@ -31,7 +31,9 @@ def said(content: str = "", finish_reason: str = "stop", **changes: object) -> C
 
 
 def called(name: str, arguments: str) -> Completion:
-    return said("", "tool_calls", tool_calls=(ToolCall(call_id="1", name=name, arguments=arguments),))
+    return said(
+        "", "tool_calls", tool_calls=(ToolCall(call_id="1", name=name, arguments=arguments),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,9 @@ def test_a_tool_must_be_offered_and_get_its_arguments(completion, state):
 
 def token(log_probability: float, *alternatives: float) -> TokenLogProbability:
     return TokenLogProbability(
-        token="a", log_probability=log_probability, alternatives=tuple(("a", value) for value in alternatives)
+        token="a",
+        log_probability=log_probability,
+        alternatives=tuple(("a", value) for value in alternatives),
     )
 
 
@@ -95,7 +99,12 @@ def test_figures_leave_out_failed_calls_and_the_first_prompt():
     ]
     found = figures_of("judge", calls)
     assert found is not None
-    assert (found.n_calls, found.first_token_s, found.total_s, found.cached_share) == (3, 0.1, 0.6, 0.85)
+    assert (found.n_calls, found.first_token_s, found.total_s, found.cached_share) == (
+        3,
+        0.1,
+        0.6,
+        0.85,
+    )
     assert math.isclose(found.tokens_per_s, 10)
     assert figures_of("judge", calls[3:]) is None
     assert all(map(math.isnan, quantiles_s([])))
@@ -142,5 +151,7 @@ def test_no_server_or_no_such_model_is_told_before_anything_is_asked():
         asyncio.run(check(nowhere))
     with running() as served:
         absent = settings_for(served).model_copy(update={"model": "another"})
-        with pytest.raises(ModelAbsentError, match=f"has no model 'another'; it offers: .*{served.model}"):
+        with pytest.raises(
+            ModelAbsentError, match=f"has no model 'another'; it offers: .*{served.model}"
+        ):
             asyncio.run(check(absent))

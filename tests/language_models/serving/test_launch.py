@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from language_models.serving.environment import (
+from lakatos.language_models.serving.environment import (
     Environment,
     environment_folder,
     find_environment,
     lock_file,
     process_environment,
 )
-from language_models.serving.errors import InstallationError, ProfileError
-from language_models.serving.flags import check_flags, read_flags
-from language_models.serving.launch import prepare, settings_of, vllm_flags
-from language_models.serving.profile import Profile, load_profile, ready_profiles
+from lakatos.language_models.serving.errors import InstallationError, ProfileError
+from lakatos.language_models.serving.flags import check_flags, read_flags
+from lakatos.language_models.serving.launch import prepare, settings_of, vllm_flags
+from lakatos.language_models.serving.profile import Profile, load_profile, ready_profiles
 
 HELP = """usage: api_server.py [-h] [--headless]
                      [--model MODEL] [--old-name]
@@ -58,7 +58,9 @@ def environment(folder: Path, help_text: str, runtime="gpu") -> Environment:
 
 
 def test_flags_are_read_with_their_aliases_negations_and_choices():
-    assert {"--host", "--no-enable-prefix-caching", "-q", "--device-memory-utilization"} <= set(FLAGS)
+    assert {"--host", "--no-enable-prefix-caching", "-q", "--device-memory-utilization"} <= set(
+        FLAGS
+    )
     assert not {"--model", "--old-name", "--cache-prefixes", "--tool-parser-plugin"} & set(FLAGS)
     assert FLAGS["--dtype"].choices == ("auto", "bfloat16", "float16", "float32")
     assert FLAGS["--tool-call-parser"].choices == ()
@@ -73,7 +75,10 @@ def test_flags_are_read_with_their_aliases_negations_and_choices():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"--gpu-memory-utilisation": "0.9"}, r"has no flag --gpu-memory-utilisation \(closest: --gpu-memory-util"),
+        (
+            {"--gpu-memory-utilisation": "0.9"},
+            r"has no flag --gpu-memory-utilisation \(closest: --gpu-memory-util",
+        ),
         ({"--disable-cascade": None}, "it ignores --disable-cascade"),
         ({"--dtype": "float8"}, r"--dtype cannot be 'float8' \(closest: float"),
         ({"--host": None}, "--host needs a value"),
@@ -88,7 +93,9 @@ def test_a_flag_that_this_vllm_does_not_take_is_refused(asked, says):
 @pytest.mark.parametrize("name", sorted(ready_profiles()))
 def test_every_ready_profile_is_understood_by_the_locked_vllm(name, tmp_path):
     profile = load_profile(name)
-    launch = prepare(profile, environment(tmp_path / "env", HELP_OF_VLLM.read_text(), profile.runtime))
+    launch = prepare(
+        profile, environment(tmp_path / "env", HELP_OF_VLLM.read_text(), profile.runtime)
+    )
     assert launch.command[1:3] == ("-m", "vllm.entrypoints.openai.api_server")
     assert launch.model == profile.model
 
@@ -155,7 +162,13 @@ def test_processes_of_vllm_do_not_get_keys_of_other_services(tmp_path):
     for runtime in ("gpu", "cpu"):
         passed = process_environment(runtime, tmp_path, given)
         assert not {"PROLIFIC_TOKEN", "OPENAI_API_KEY", "PYTHONPATH"} & set(passed)
-        assert {"PATH", "HF_TOKEN", "CUDA_VISIBLE_DEVICES", "https_proxy", "VLLM_NO_USAGE_STATS"} <= set(passed)
+        assert {
+            "PATH",
+            "HF_TOKEN",
+            "CUDA_VISIBLE_DEVICES",
+            "https_proxy",
+            "VLLM_NO_USAGE_STATS",
+        } <= set(passed)
     assert "TORCHDYNAMO_DISABLE" in passed
 
 
@@ -179,7 +192,9 @@ def test_locks_pin_every_file_by_hash_and_name_no_registry():
 
 def test_an_environment_that_is_not_there_or_broken_says_how_to_make_it(tmp_path, monkeypatch):
     monkeypatch.setenv("LAKATOS_SERVING", str(tmp_path))
-    with pytest.raises(InstallationError, match=r"not installed .* `lakatos models install --runtime cpu`"):
+    with pytest.raises(
+        InstallationError, match=r"not installed .* `lakatos models install --runtime cpu`"
+    ):
         find_environment("cpu")
     made = environment(environment_folder("cpu"), HELP, "cpu")
     assert find_environment("cpu") == made

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_models.serving.metrics import Metrics, metrics_url, parse_metrics
+from lakatos.language_models.serving.metrics import Metrics, metrics_url, parse_metrics
 
 TEXT = """# HELP vllm:num_requests_running Number of requests.
 # TYPE vllm:num_requests_running gauge
@@ -58,7 +58,11 @@ def test_any_text_is_read_without_an_error(text):
     assert all(isinstance(value, float) for value in parse_metrics(text).samples.values())
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")))
+@given(
+    st.text(
+        st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+    )
+)
 def test_a_label_comes_back_as_it_was_written(value):
     written = value.replace("\\", "\\\\").replace('"', '\\"')
     assert parse_metrics(f'a{{b="{written}"}} 1').by_label("a", "b") == {value: 1}

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from language_models.serving.errors import ProfileError
-from language_models.serving.profile import Profile, load_profile, parse_profile, ready_profiles
+from lakatos.language_models.serving.errors import ProfileError
+from lakatos.language_models.serving.profile import (
+    Profile,
+    load_profile,
+    parse_profile,
+    ready_profiles,
+)
 
 HERE = Path("/somewhere/mine.toml")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -35,8 +40,16 @@ def test_a_profile_is_named_after_its_file_and_its_folders_are_absolute():
 
 def test_what_cannot_change_answers_does_not_change_the_fingerprint():
     profile = parse()
-    assert profile.fingerprint == parse(port=9000, start_timeout_s=5, description="x", name="y").fingerprint
-    for change in ({"revision": COMMIT}, {"quantisation": "fp8"}, {"speculation": {"n_tokens": 2}}, {"seed": 1}):
+    assert (
+        profile.fingerprint
+        == parse(port=9000, start_timeout_s=5, description="x", name="y").fingerprint
+    )
+    for change in (
+        {"revision": COMMIT},
+        {"quantisation": "fp8"},
+        {"speculation": {"n_tokens": 2}},
+        {"seed": 1},
+    ):
         assert parse(**change).fingerprint != profile.fingerprint
 
 
@@ -49,7 +62,10 @@ def test_what_cannot_change_answers_does_not_change_the_fingerprint():
         ({"context": "long"}, r"context: .*integer"),
         ({"revision": "main"}, r"'main' is not a commit .* can move"),
         ({"model": "./folder", "revision": COMMIT}, r"is a folder and has no revision"),
-        ({"runtime": "cpu", "context": 512, "memory": {"gpu_fraction": 0.5}}, r"set memory\.cache_gib instead"),
+        (
+            {"runtime": "cpu", "context": 512, "memory": {"gpu_fraction": 0.5}},
+            r"set memory\.cache_gib instead",
+        ),
         ({"runtime": "cpu", "context": 512, "parallel": {"tensor": 2}}, r"serves on one device"),
         ({"runtime": "cpu"}, r"needs `context`"),
         ({"host": "0.0.0.0"}, r"name an environment variable with a key"),
@@ -58,8 +74,14 @@ def test_what_cannot_change_answers_does_not_change_the_fingerprint():
         ({"flags": {"--seed": 3}}, r"'--seed' is not a flag's name"),
         ({"speculation": {"method": "draft_model"}}, r"speculation: .*name it in `model`"),
         ({"speculation": {"method": "ngram", "model": "x"}}, r"takes no `model`"),
-        ({"speculation": {"lookup_min": 5, "lookup_max": 2}}, r"lookup_min \(5\) is above lookup_max \(2\)"),
-        ({"adapters": [{"name": "a", "path": "x"}, {"name": "a", "path": "y"}]}, r"names .* must differ"),
+        (
+            {"speculation": {"lookup_min": 5, "lookup_max": 2}},
+            r"lookup_min \(5\) is above lookup_max \(2\)",
+        ),
+        (
+            {"adapters": [{"name": "a", "path": "x"}, {"name": "a", "path": "y"}]},
+            r"names .* must differ",
+        ),
     ],
 )
 def test_a_profile_that_cannot_be_says_what_is_wrong(content, says):

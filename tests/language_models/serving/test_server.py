@@ -14,10 +14,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from language_models.rehearsal.serve import free_port
-from language_models.serving.errors import ServerError
-from language_models.serving.launch import Launch
-from language_models.serving.server import Restarts, Server, cause_of, served, stage_of, supervise
+from lakatos.language_models.rehearsal.serve import free_port
+from lakatos.language_models.serving.errors import ServerError
+from lakatos.language_models.serving.launch import Launch
+from lakatos.language_models.serving.server import (
+    Restarts,
+    Server,
+    cause_of,
+    served,
+    stage_of,
+    supervise,
+)
 
 PROGRAM = """
 import http.server, os, subprocess, sys, time
@@ -64,8 +71,12 @@ def launch(folder: Path, how: str = "well", **changes: object) -> Launch:
 
 def n_in_group(group: int) -> int:
     """Processes of a group that are not zombies, as ``ps`` counts them."""
-    listed = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
-    return sum(int(line.split()[0]) == group and "Z" not in line.split()[1] for line in listed.splitlines())
+    listed = subprocess.run(
+        ["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True
+    ).stdout
+    return sum(
+        int(line.split()[0]) == group and "Z" not in line.split()[1] for line in listed.splitlines()
+    )
 
 
 def get(wanted: Launch, path: str) -> None:
@@ -88,7 +99,10 @@ def test_loading_is_told_stage_by_stage_and_the_whole_group_is_stopped(tmp_path)
 
 def test_a_server_that_dies_while_loading_says_why_and_is_not_started_again(tmp_path):
     wanted = launch(tmp_path, "dies-loading")
-    with pytest.raises(ServerError, match=r"died while loading weights.*does not fit into memory.*CUDA out of memory"):
+    with pytest.raises(
+        ServerError,
+        match=r"died while loading weights.*does not fit into memory.*CUDA out of memory",
+    ):
         supervise(wanted, tmp_path / "log")
     assert len(list((tmp_path / "started").iterdir())) == 1
 
@@ -110,8 +124,12 @@ def test_a_taken_port_is_refused_before_anything_is_started(tmp_path):
     assert not list((tmp_path / "started").iterdir())
 
 
-@pytest.mark.parametrize(("how", "path", "why"), [("well", "/die", "status 9"), ("well", "/hang", "did not answer 3")])
-def test_a_server_that_dies_or_hangs_comes_back_at_the_same_address_until_the_limit(tmp_path, how, path, why):
+@pytest.mark.parametrize(
+    ("how", "path", "why"), [("well", "/die", "status 9"), ("well", "/hang", "did not answer 3")]
+)
+def test_a_server_that_dies_or_hangs_comes_back_at_the_same_address_until_the_limit(
+    tmp_path, how, path, why
+):
     wanted, told, groups = launch(tmp_path, how), [], []
 
     def ready(server: Server) -> None:
@@ -121,11 +139,16 @@ def test_a_server_that_dies_or_hangs_comes_back_at_the_same_address_until_the_li
 
     policy = Restarts(limit=2, first_wait_s=0.05)
     with pytest.raises(ServerError, match=rf"died 3 times in a row and stays down \(last: .*{why}"):
-        supervise(wanted, tmp_path / "log", restarts=policy, progress=told.append, ready=ready, **FAST)
+        supervise(
+            wanted, tmp_path / "log", restarts=policy, progress=told.append, ready=ready, **FAST
+        )
     assert len(set(groups)) == 3
     assert [n_in_group(group) for group in groups] == [0, 0, 0]
     again = [text for text in told if "starting again" in text]
-    assert ["in 0.05 s (1 of at most 2)" in again[0], "in 0.1 s (2 of at most 2)" in again[1]] == [True, True]
+    assert ["in 0.05 s (1 of at most 2)" in again[0], "in 0.1 s (2 of at most 2)" in again[1]] == [
+        True,
+        True,
+    ]
 
 
 def test_a_row_of_deaths_ends_when_the_server_has_settled(tmp_path):
@@ -140,7 +163,11 @@ def test_a_row_of_deaths_ends_when_the_server_has_settled(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         supervise(
-            wanted, tmp_path / "log", restarts=Restarts(limit=1, first_wait_s=0.01, settled_s=0.1), ready=ready, **FAST
+            wanted,
+            tmp_path / "log",
+            restarts=Restarts(limit=1, first_wait_s=0.01, settled_s=0.1),
+            ready=ready,
+            **FAST,
         )
     assert n_ready == 4
 
@@ -160,7 +187,9 @@ def test_a_server_ends_when_the_laboratory_is_killed(tmp_path):
         f"server = Server(wanted, Path({str(tmp_path / 'log')!r})); server.wait_until_ready()\n"
         "print(server.process.pid, flush=True); time.sleep(600)\n"
     )
-    laboratory = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    laboratory = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    )
     assert laboratory.stdout is not None
     leader = int(laboratory.stdout.readline())
     laboratory.send_signal(signal.SIGKILL)
@@ -187,5 +216,8 @@ def test_stages_and_causes_are_read_from_lines_of_vllm_logs():
     assert cause_of(died).startswith(
         "vLLM on CPUs cannot serve a model with attention heads of this width (RuntimeError"
     )
-    assert cause_of("a\n(X pid=1) ERROR 11-22 00:31:15 [a.py:1] KeyError: 'b'\nbye\n") == "KeyError: 'b'"
+    assert (
+        cause_of("a\n(X pid=1) ERROR 11-22 00:31:15 [a.py:1] KeyError: 'b'\nbye\n")
+        == "KeyError: 'b'"
+    )
     assert cause_of("") == "it said nothing."

@@ -8,8 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from language_models.serving.metrics import parse_metrics
-from language_models.serving.speculation import Acceptance, Latencies, acceptance_of, recommend, table
+from lakatos.language_models.serving.metrics import parse_metrics
+from lakatos.language_models.serving.speculation import (
+    Acceptance,
+    Latencies,
+    acceptance_of,
+    recommend,
+    table,
+)
 
 COUNTED = """vllm:spec_decode_num_drafts_total{engine="0"} 138.0
 vllm:spec_decode_num_draft_tokens_total{engine="0"} 457.0
@@ -47,7 +53,13 @@ def test_a_server_that_drafted_nothing_has_no_rate():
 
 @pytest.mark.parametrize(
     ("factor", "acceptance", "advice"),
-    [(0.8, GOOD, "keep"), (0.8, POOR, "keep"), (1.2, GOOD, "smaller"), (1.2, POOR, "drop"), (1.2, NONE, "drop")],
+    [
+        (0.8, GOOD, "keep"),
+        (0.8, POOR, "keep"),
+        (1.2, GOOD, "smaller"),
+        (1.2, POOR, "drop"),
+        (1.2, NONE, "drop"),
+    ],
 )
 def test_speculation_is_kept_where_calls_are_faster(factor, acceptance, advice):
     without = [latencies("judge", noisy(1, 1))]
@@ -62,7 +74,9 @@ def test_a_worse_tail_is_not_put_up_with():
     slow = noisy(0.7, 2)
     slow[:8] = 3.0
     found = recommend(
-        [latencies("judge", noisy(1, 1))], [latencies("judge", slow, acceptance=POOR)], np.random.default_rng(3)
+        [latencies("judge", noisy(1, 1))],
+        [latencies("judge", slow, acceptance=POOR)],
+        np.random.default_rng(3),
     )
     assert found.interval[1] < 1
     assert found.tail_ratio > 2
@@ -91,7 +105,9 @@ def test_the_interval_holds_the_true_ratio_as_often_as_it_says():
     for seed in range(n):
         rng = np.random.default_rng(seed)
         a, b = rng.gamma(4, 0.25, 80), 0.9 * rng.gamma(4, 0.25, 80)
-        low, high = recommend([latencies("x", a)], [latencies("x", b, acceptance=POOR)], rng, 400).interval
+        low, high = recommend(
+            [latencies("x", a)], [latencies("x", b, acceptance=POOR)], rng, 400
+        ).interval
         held += low < 0.9 < high
     # A percentile interval of 80 skewed values holds a little less than 95 %; four binomial errors around 0.94.
     assert abs(held / n - 0.94) < 4 * math.sqrt(0.94 * 0.06 / n)

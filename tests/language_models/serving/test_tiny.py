@@ -6,13 +6,20 @@ import json
 
 import numpy as np
 
-from language_models.serving.profile import load_profile
-from language_models.serving.tiny import N_BYTES, SPECIAL, safetensors_bytes, write_tiny_model, write_tiny_profile
+from lakatos.language_models.serving.profile import load_profile
+from lakatos.language_models.serving.tiny import (
+    N_BYTES,
+    SPECIAL,
+    safetensors_bytes,
+    write_tiny_model,
+    write_tiny_profile,
+)
 
 
 def test_the_same_seed_writes_the_same_bytes_and_another_seed_others(tmp_path):
     first, again, other = (
-        write_tiny_model(tmp_path / name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+        write_tiny_model(tmp_path / name, seed=seed)
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
     )
     for path in first.iterdir():
         assert path.read_bytes() == (again / path.name).read_bytes()

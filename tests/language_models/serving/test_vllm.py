@@ -19,17 +19,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from language_models.client import Message, Request, Sampling
-from language_models.clients.openai import OpenAIModel
-from language_models.errors import TransientError
-from language_models.serving.check import check
-from language_models.serving.launch import Launch
-from language_models.serving.load import body_of, http_client, time_calls, variants
-from language_models.serving.metrics import read_metrics
-from language_models.serving.server import Restarts, Server, supervise
-from language_models.serving.shape import REPRESENTATIVE, Judgement
-from language_models.settings import ModelSettings
-from language_models.testing import ServedModelContract
+from lakatos.language_models.client import Message, Request, Sampling
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.errors import TransientError
+from lakatos.language_models.serving.check import check
+from lakatos.language_models.serving.launch import Launch
+from lakatos.language_models.serving.load import body_of, http_client, time_calls, variants
+from lakatos.language_models.serving.metrics import read_metrics
+from lakatos.language_models.serving.server import Restarts, Server, supervise
+from lakatos.language_models.serving.shape import REPRESENTATIVE, Judgement
+from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.testing import ServedModelContract
 
 pytestmark = pytest.mark.vllm
 
@@ -65,12 +65,17 @@ def test_everything_that_roles_need_works(server):
 
 
 def test_nonsense_fits_its_schema_under_every_seed(server):
-    judge = REPRESENTATIVE[2].request.model_copy(update={"sampling": Sampling(temperature=1.0, max_tokens=400)})
+    judge = REPRESENTATIVE[2].request.model_copy(
+        update={"sampling": Sampling(temperature=1.0, max_tokens=400)}
+    )
 
     async def ask() -> list[str]:
         model = OpenAIModel(settings_for(server))
         try:
-            return [found.content for found in await asyncio.gather(*map(model.complete, variants(judge, 24)))]
+            return [
+                found.content
+                for found in await asyncio.gather(*map(model.complete, variants(judge, 24)))
+            ]
         finally:
             await model.close()
 
@@ -83,11 +88,15 @@ def test_nonsense_fits_its_schema_under_every_seed(server):
 
 def test_the_old_name_of_a_schema_is_ignored_and_blanks_do_not_run_away(server):
     settings, schema = settings_for(server), Judgement.model_json_schema()
-    asked = Request(messages=(Message(role="user", content="Hello"),), sampling=Sampling(max_tokens=200))
+    asked = Request(
+        messages=(Message(role="user", content="Hello"),), sampling=Sampling(max_tokens=200)
+    )
     url = f"{server.base_url}/chat/completions"
     with httpx.Client(timeout=120, trust_env=False) as client:
         old = client.post(url, json=body_of(settings, asked) | {"guided_json": schema})
-        new = client.post(url, json=body_of(settings, asked.model_copy(update={"answer_schema": schema})))
+        new = client.post(
+            url, json=body_of(settings, asked.model_copy(update={"answer_schema": schema}))
+        )
     assert old.status_code == 200
     with pytest.raises(ValueError, match="Invalid JSON"):
         Judgement.model_validate_json(old.json()["choices"][0]["message"]["content"])
@@ -113,7 +122,9 @@ def test_the_server_counts_what_was_asked(server):
             counted = (await read_metrics(server.base_url, client)).since(before)
         assert [call.error for call in calls] == [""] * 16
         assert counted.total("vllm:generation_tokens_total") == sum(call.n_tokens for call in calls)
-        assert counted.total("vllm:prompt_tokens_total") == sum(call.n_prompt_tokens for call in calls)
+        assert counted.total("vllm:prompt_tokens_total") == sum(
+            call.n_prompt_tokens for call in calls
+        )
         assert counted.total("vllm:time_to_first_token_seconds_count") == 16
         assert most == 8
 
@@ -134,11 +145,13 @@ LONG = Request(
 
 
 @pytest.fixture
-def victim(vllm_launch: Launch, tmp_path: Path) -> Iterator[tuple[Launch, list[Server], threading.Event]]:
+def victim(
+    vllm_launch: Launch, tmp_path: Path
+) -> Iterator[tuple[Launch, list[Server], threading.Event]]:
     """A supervised server of its own that may be killed; each start is appended to the list."""
     from dataclasses import replace
 
-    from language_models.rehearsal.serve import free_port
+    from lakatos.language_models.rehearsal.serve import free_port
 
     port = free_port()
     words = list(vllm_launch.command)
@@ -159,7 +172,11 @@ def victim(vllm_launch: Launch, tmp_path: Path) -> Iterator[tuple[Launch, list[S
     def run() -> None:
         with pytest.raises(KeyboardInterrupt):
             supervise(
-                launch, tmp_path / "log", restarts=Restarts(limit=1, first_wait_s=0.1), ready=ready, look_every_s=0.5
+                launch,
+                tmp_path / "log",
+                restarts=Restarts(limit=1, first_wait_s=0.1),
+                ready=ready,
+                look_every_s=0.5,
             )
 
     thread = threading.Thread(target=run)
@@ -172,7 +189,9 @@ def victim(vllm_launch: Launch, tmp_path: Path) -> Iterator[tuple[Launch, list[S
         thread.join(120)
 
 
-def test_a_server_killed_mid_call_comes_back_and_gives_the_answer_that_was_cut_short(victim, server):
+def test_a_server_killed_mid_call_comes_back_and_gives_the_answer_that_was_cut_short(
+    victim, server
+):
     launch, servers, up = victim
     judge = REPRESENTATIVE[2].request
 
@@ -188,7 +207,9 @@ def test_a_server_killed_mid_call_comes_back_and_gives_the_answer_that_was_cut_s
     async def killed_mid_call() -> None:
         call = asyncio.create_task(ask(LONG))
         async with http_client(settings_for(launch)) as client:
-            while not (await read_metrics(launch.base_url, client)).total("vllm:num_requests_running"):
+            while not (await read_metrics(launch.base_url, client)).total(
+                "vllm:num_requests_running"
+            ):
                 assert not call.done()
                 await asyncio.sleep(0.02)
         up.clear()

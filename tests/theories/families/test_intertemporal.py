@@ -6,19 +6,29 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from experiments.domains.intertemporal import IntertemporalDomain, dated
-from experiments.task import Stimuli
-from theories.check import load_theory
-from theories.claim import Prediction, check_claim
-from theories.families.intertemporal import FAMILY, GRAMMAR, SEEDS
-from theories.grammar import Composition, composition_of
-from theories.points import check_points
-from theories.prior import draw_population, parse_prior
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.domains.intertemporal import IntertemporalDomain, dated
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.check import load_theory
+from lakatos.theories.claim import Prediction, check_claim
+from lakatos.theories.families.intertemporal import FAMILY, GRAMMAR, SEEDS
+from lakatos.theories.grammar import Composition, composition_of
+from lakatos.theories.points import check_points
+from lakatos.theories.prior import draw_population, parse_prior
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = IntertemporalDomain()
-BASE = {"discounting": ("hyperbolic",), "comparison": ("difference in value",), "choice": ("logistic",)}
-KIRBY = [(54, 55, 117, 0.00016), (31, 85, 7, 0.25), (15, 35, 13, 0.10), (34, 50, 30, 0.016), (55, 75, 61, 0.0060)]
+BASE = {
+    "discounting": ("hyperbolic",),
+    "comparison": ("difference in value",),
+    "choice": ("logistic",),
+}
+KIRBY = [
+    (54, 55, 117, 0.00016),
+    (31, 85, 7, 0.25),
+    (15, 35, 13, 0.10),
+    (34, 50, 30, 0.016),
+    (55, 75, 61, 0.0060),
+]
 """Questions of Kirby, Petry & Bickel (1999): today, later, days, and the hyperbolic rate at indifference."""
 
 
@@ -30,7 +40,9 @@ def choose_of(composition):
 
 def p_later(composition, options, **parameters):
     columns = {name: np.array([[value]]) for name, value in parameters.items()}
-    return np.broadcast_to(choose_of(composition)(columns, dict(dated(options).arrays), np), (1, len(options)))[0]
+    return np.broadcast_to(
+        choose_of(composition)(columns, dict(dated(options).arrays), np), (1, len(options))
+    )[0]
 
 
 def log_odds(composition, options, **parameters):
@@ -48,7 +60,10 @@ def only(**slots):
 
 
 def priors_of(composition):
-    return {name: parse_prior(name, literal) for name, literal in GRAMMAR.parameters(composition).items()}
+    return {
+        name: parse_prior(name, literal)
+        for name, literal in GRAMMAR.parameters(composition).items()
+    }
 
 
 def worth(name, amount, delay, **parameters):
@@ -91,8 +106,13 @@ def test_every_mechanism_changes_some_choice(composition):
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
     answers = []
     for other in (composition, Composition(BASE)):
-        values = {name: prior.quantile(np.array([0.3, 0.95]))[:, None] for name, prior in priors_of(other).items()}
-        answers.append(np.broadcast_to(choose_of(other)(values, dict(stimuli.arrays), np), (2, len(stimuli))))
+        values = {
+            name: prior.quantile(np.array([0.3, 0.95]))[:, None]
+            for name, prior in priors_of(other).items()
+        }
+        answers.append(
+            np.broadcast_to(choose_of(other)(values, dict(stimuli.arrays), np), (2, len(stimuli)))
+        )
     same = composition.key == Composition(BASE).key
     assert (np.abs(answers[0] - answers[1]).max() > 1e-3) != same
 
@@ -110,7 +130,9 @@ def test_every_mechanism_has_a_claim_a_citation_and_units():
         assert mechanism.claim, mechanism.name
         assert not mechanism.claim.endswith("."), mechanism.name
         assert mechanism.citation, mechanism.name
-        assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values()), mechanism.name
+        assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values()), (
+            mechanism.name
+        )
 
 
 def test_what_mechanisms_answer_are_features_of_the_domain():
@@ -125,41 +147,59 @@ def test_random_choice_ignores_what_is_offered():
 
 
 def test_exponential_discounting_is_logistic_in_the_difference_of_present_values():
-    p = p_later(SEEDS["exponential"][1], [((10, 7), (20, 30))], sensitivity=0.4, discount_rate=0.02, lapse=0.1)
+    p = p_later(
+        SEEDS["exponential"][1],
+        [((10, 7), (20, 30))],
+        sensitivity=0.4,
+        discount_rate=0.02,
+        lapse=0.1,
+    )
     evidence = 0.4 * (20 * np.exp(-0.6) - 10 * np.exp(-0.14))
     assert p == pytest.approx([0.05 + 0.9 / (1 + np.exp(-evidence))])
 
 
 def test_exponential_discounting_is_stationary_and_hyperbolic_discounting_is_not():
     near, far = ((10, 0), (11, 1)), ((10, 50), (11, 51))
-    assert (np.sign(seed("exponential", [near, far], sensitivity=1.0, discount_rate=0.2)) == -1).all()
-    assert np.sign(seed("hyperbolic", [near, far], sensitivity=1.0, discount_rate=0.2)).tolist() == [-1, 1]
+    assert (
+        np.sign(seed("exponential", [near, far], sensitivity=1.0, discount_rate=0.2)) == -1
+    ).all()
+    assert np.sign(
+        seed("hyperbolic", [near, far], sensitivity=1.0, discount_rate=0.2)
+    ).tolist() == [-1, 1]
     parameters = {"sensitivity": 1.0, "discount_rate": 0.01, "present_bias": 0.8}
     assert np.sign(seed("quasi_hyperbolic", [near, far], **parameters)).tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize(("today", "later", "days", "rate"), KIRBY)
-def test_hyperbolic_discounting_is_indifferent_at_the_rates_of_kirby_petry_and_bickel(today, later, days, rate):
+def test_hyperbolic_discounting_is_indifferent_at_the_rates_of_kirby_petry_and_bickel(
+    today, later, days, rate
+):
     value = worth("hyperbolic", later, days, discount_rate=rate)
     assert value == pytest.approx(today, rel=0.015)  # rates are published to two digits
 
 
 def test_generalised_hyperbolic_discounting_has_both_limits():
-    assert worth("generalised_hyperbolic", 100, 60, discount_rate=0.03, decline=0.03) == pytest.approx(
-        worth("hyperbolic", 100, 60, discount_rate=0.03)
-    )
-    assert worth("generalised_hyperbolic", 100, 60, discount_rate=0.03, decline=1e-7) == pytest.approx(
-        worth("exponential", 100, 60, discount_rate=0.03), rel=1e-4
-    )
+    assert worth(
+        "generalised_hyperbolic", 100, 60, discount_rate=0.03, decline=0.03
+    ) == pytest.approx(worth("hyperbolic", 100, 60, discount_rate=0.03))
+    assert worth(
+        "generalised_hyperbolic", 100, 60, discount_rate=0.03, decline=1e-7
+    ) == pytest.approx(worth("exponential", 100, 60, discount_rate=0.03), rel=1e-4)
     by_hand = 100 * (1 + 0.2 * 60) ** (-0.03 / 0.2)
-    assert worth("generalised_hyperbolic", 100, 60, discount_rate=0.03, decline=0.2) == pytest.approx(by_hand)
+    assert worth(
+        "generalised_hyperbolic", 100, 60, discount_rate=0.03, decline=0.2
+    ) == pytest.approx(by_hand)
 
 
 def test_a_power_of_delay_can_be_discounted_either_way():
     felt = 30 * (90 / 30) ** 0.5
     parameters = {"discount_rate": 0.03, "time_sensitivity": 0.5}
-    assert worth("power_delay_hyperbolic", 100, 90, **parameters) == pytest.approx(100 / (1 + 0.03 * felt))
-    assert worth("constant_sensitivity", 100, 90, **parameters) == pytest.approx(100 * np.exp(-0.03 * felt))
+    assert worth("power_delay_hyperbolic", 100, 90, **parameters) == pytest.approx(
+        100 / (1 + 0.03 * felt)
+    )
+    assert worth("constant_sensitivity", 100, 90, **parameters) == pytest.approx(
+        100 * np.exp(-0.03 * felt)
+    )
 
 
 def test_constant_sensitivity_has_the_form_of_ebert_and_prelec():
@@ -170,18 +210,25 @@ def test_constant_sensitivity_has_the_form_of_ebert_and_prelec():
 
 
 def test_quasi_hyperbolic_discounting_charges_the_first_wait_once():
-    values = [worth("quasi_hyperbolic", 100, days, discount_rate=0.01, present_bias=0.7) for days in (0, 1, 10)]
+    values = [
+        worth("quasi_hyperbolic", 100, days, discount_rate=0.01, present_bias=0.7)
+        for days in (0, 1, 10)
+    ]
     assert values == pytest.approx([100, 70 * np.exp(-0.01), 70 * np.exp(-0.1)])
 
 
 def test_double_exponential_discounting_is_the_weighted_mean_of_two():
-    value = worth("double_exponential", 100, 30, discount_rate=0.01, impatient_share=0.4, haste=20.0)
+    value = worth(
+        "double_exponential", 100, 30, discount_rate=0.01, impatient_share=0.4, haste=20.0
+    )
     assert value == pytest.approx(40 * np.exp(-6.0) + 60 * np.exp(-0.3))
 
 
 def test_a_fixed_cost_weighs_on_small_amounts_the_most():
     # Benhabib, Bisin & Schotter (2010) put the cost near four dollars
-    values = np.array([worth("fixed_cost", x, 30, discount_rate=0.001, waiting_cost=4.0) for x in (10, 100)])
+    values = np.array(
+        [worth("fixed_cost", x, 30, discount_rate=0.001, waiting_cost=4.0) for x in (10, 100)]
+    )
     assert values == pytest.approx(np.array([10, 100]) * np.exp(-0.03) - 4)
     assert worth("fixed_cost", 10, 0, discount_rate=0.001, waiting_cost=4.0) == pytest.approx(10)
 
@@ -192,26 +239,47 @@ def test_larger_stakes_are_discounted_less_as_thaler_found():
     needed = np.array([(later / now - 1) / 365 for (now, _), (later, _) in thaler])
     assert (np.diff(needed) < 0).all()
     slope = -np.polyfit(np.log([60, 350, 4000]), np.log(needed), 1)[0]
-    parameters = {"sensitivity": 1.0, "stakes_effect": slope, "discount_rate": needed[0] * (60 / 100) ** slope}
+    parameters = {
+        "sensitivity": 1.0,
+        "stakes_effect": slope,
+        "discount_rate": needed[0] * (60 / 100) ** slope,
+    }
     assert seed("magnitude_hyperbolic", thaler[:1], **parameters) == pytest.approx(0, abs=1e-9)
     for rate in needed:
-        signs = np.sign(np.round(seed("hyperbolic", thaler, sensitivity=1.0, discount_rate=rate), 6))
+        signs = np.sign(
+            np.round(seed("hyperbolic", thaler, sensitivity=1.0, discount_rate=rate), 6)
+        )
         assert len(set(signs)) > 1  # one rate for all amounts is at odds with some answer
 
 
 def test_the_trade_off_model_sets_logarithms_against_logarithms():
-    parameters = {"amount_contraction": 0.05, "delay_contraction": 0.2, "sensitivity": 3.0, "time_weight": 0.8}
-    by_hand = 3.0 * (np.log1p(0.05 * 20) - np.log1p(0.05 * 10)) - 0.8 * (np.log1p(0.2 * 30) - np.log1p(0.2 * 7))
+    parameters = {
+        "amount_contraction": 0.05,
+        "delay_contraction": 0.2,
+        "sensitivity": 3.0,
+        "time_weight": 0.8,
+    }
+    by_hand = 3.0 * (np.log1p(0.05 * 20) - np.log1p(0.05 * 10)) - 0.8 * (
+        np.log1p(0.2 * 30) - np.log1p(0.2 * 7)
+    )
     assert seed("trade_off", [((10, 7), (20, 30))], **parameters) == pytest.approx([by_hand])
 
 
 def test_the_trade_off_by_intervals_finds_short_intervals_superadditive():
     composition = only(comparison="trade-off by intervals")
-    parameters = {"amount_contraction": 1e-4, "delay_contraction": 1e-3, "sensitivity": 0.2, "time_weight": 5.0}
+    parameters = {
+        "amount_contraction": 1e-4,
+        "delay_contraction": 1e-3,
+        "sensitivity": 0.2,
+        "time_weight": 5.0,
+    }
 
     def cost(first, second, superadditivity):
         (evidence,) = log_odds(
-            composition, [((10, first), (10, second))], superadditivity=superadditivity, **parameters
+            composition,
+            [((10, first), (10, second))],
+            superadditivity=superadditivity,
+            **parameters,
         )
         return -evidence
 
@@ -221,7 +289,9 @@ def test_the_trade_off_by_intervals_finds_short_intervals_superadditive():
 
 
 def test_proportional_difference_compares_shares_with_a_threshold():
-    evidence = seed("proportional_difference", [((10, 7), (20, 28))], sensitivity=2.0, decision_threshold=0.1)
+    evidence = seed(
+        "proportional_difference", [((10, 7), (20, 28))], sensitivity=2.0, decision_threshold=0.1
+    )
     assert evidence == pytest.approx([2.0 * (10 / 20 - 21 / 28 - 0.1)])
 
 
@@ -256,7 +326,9 @@ def test_intertemporal_choice_heuristics_add_absolute_and_relative_differences()
         weight_of_relative_delay=0.5,
         leaning=-0.4,
     )
-    assert evidence == pytest.approx([-0.4 + 0.03 * 10 + 2.0 * 10 / 15 - 0.05 * 21 - 0.5 * 21 / 17.5])
+    assert evidence == pytest.approx(
+        [-0.4 + 0.03 * 10 + 2.0 * 10 / 15 - 0.05 * 21 - 0.5 * 21 / 17.5]
+    )
 
 
 def test_drift_adds_difference_growth_interest_and_time():
@@ -269,20 +341,30 @@ def test_drift_adds_difference_growth_interest_and_time():
         weight_of_delay=0.05,
         leaning=-0.4,
     )
-    assert evidence == pytest.approx([-0.4 + 0.03 * 10 + 1.5 * 1.0 + 20 * (2 ** (1 / 21) - 1) - 0.05 * 21])
+    assert evidence == pytest.approx(
+        [-0.4 + 0.03 * 10 + 1.5 * 1.0 + 20 * (2 ** (1 / 21) - 1) - 0.05 * 21]
+    )
 
 
 def test_the_interest_of_a_loss_speaks_for_paying_at_once():
     composition = only(attention="interest")
-    evidence = log_odds(composition, [((10, 0), (20, 10)), ((-10, 0), (-20, 10))], weight_of_interest=10.0)
+    evidence = log_odds(
+        composition, [((10, 0), (20, 10)), ((-10, 0), (-20, 10))], weight_of_interest=10.0
+    )
     assert evidence == pytest.approx(np.array([1, -1]) * 10 * (2**0.1 - 1))
 
 
 def test_savouring_makes_some_delay_better_than_none_and_a_long_one_worse():
     composition = only(discounting="savouring and dread", comparison="difference in value")
     options = [((100, 0), (100, days)) for days in (3, 400)] + [((-100, 0), (-100, 3))]
-    evidence = log_odds(composition, options, sensitivity=0.1, discount_rate=0.01, anticipation=0.05, fading=0.1)
-    assert np.sign(evidence).tolist() == [1, -1, -1]  # Loewenstein (1987): a kiss is put off, a shock is not
+    evidence = log_odds(
+        composition, options, sensitivity=0.1, discount_rate=0.01, anticipation=0.05, fading=0.1
+    )
+    assert np.sign(evidence).tolist() == [
+        1,
+        -1,
+        -1,
+    ]  # Loewenstein (1987): a kiss is put off, a shock is not
 
 
 def test_a_ratio_of_values_is_luces_rule():
@@ -321,7 +403,10 @@ def answers():
         values = {parameter: column[:, None] for parameter, column in people.items()}
         return choose_of(composition)(values, dict(stimuli.arrays), np)
 
-    return {name: (drawn(composition, 1), drawn(composition, 2)) for name, (_, composition) in SEEDS.items()}
+    return {
+        name: (drawn(composition, 1), drawn(composition, 2))
+        for name, (_, composition) in SEEDS.items()
+    }
 
 
 @pytest.mark.statistical
@@ -355,11 +440,18 @@ def test_people_who_follow_a_theory_are_best_explained_by_it_more_often_than_cha
         (SEEDS["trade_off"][1], "ignores", "scale", False),
         (SEEDS["itch"][1], "ignores", "delay_scale", False),
         (SEEDS["similarity"][1], "increasing", "dominance", True),
-        (only(discounting="savouring and dread", comparison="difference in value"), "decreasing", "delay", False),
+        (
+            only(discounting="savouring and dread", comparison="difference in value"),
+            "decreasing",
+            "delay",
+            False,
+        ),
         (only(comparison="difference in value", choice="contrarian"), "decreasing", "amount", True),
     ],
 )
-def test_qualitative_predictions_hold_for_the_theories_that_make_them(composition, kind, variation, holds, sandbox):
+def test_qualitative_predictions_hold_for_the_theories_that_make_them(
+    composition, kind, variation, holds, sandbox
+):
     theory = read_program(TheoryProgram(GRAMMAR.write(composition, "Test"), "test"))
     report = check_claim(theory, DOMAIN, sandbox, predictions=[Prediction(kind, variation)])
     assert report.passed is holds, report.to_text()

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from experiments.task import Stimuli
-from theories.families.multiattribute import FAMILY
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.families.multiattribute import FAMILY
 
 VALIDITIES = np.array([0.9, 0.8, 0.7, 0.6])
 A = [[1, 0, 0, 0], [2, 2, 2, 0], [4, 0, 1, 1], [3, 3, 0, 0], [0, 4, 4, 0]]
@@ -34,8 +34,12 @@ def chance_of_b(sandbox):
     """P(B) of a published theory at one point, without lapses."""
 
     def run(name, stimuli=TRIALS, **parameters):
-        draws = {key: np.array([float(value)]) for key, value in ({"lapse": 0.0} | parameters).items()}
-        return sandbox.probabilities(FAMILY.program(name).source, draws, [stimuli.arrays])[0][0, :, 1]
+        draws = {
+            key: np.array([float(value)]) for key, value in ({"lapse": 0.0} | parameters).items()
+        }
+        return sandbox.probabilities(FAMILY.program(name).source, draws, [stimuli.arrays])[0][
+            0, :, 1
+        ]
 
     return run
 
@@ -75,8 +79,12 @@ def test_the_random_walk_ends_at_a_bound_as_often_as_its_transition_matrix_says(
     for difference in DIFFERENCE:
         reasons = VALIDITIES * np.sign(difference)
         up = reasons[reasons > 0].sum() / np.abs(reasons).sum()
-        inner = np.diag(np.full(len(states) - 1, up), 1) + np.diag(np.full(len(states) - 1, 1 - up), -1)
-        reached = np.linalg.solve(np.eye(len(states)) - inner, np.where(states == bound - 1, up, 0.0))
+        inner = np.diag(np.full(len(states) - 1, up), 1) + np.diag(
+            np.full(len(states) - 1, 1 - up), -1
+        )
+        reached = np.linalg.solve(
+            np.eye(len(states)) - inner, np.where(states == bound - 1, up, 0.0)
+        )
         expected.append(reached[bound - 1])
     np.testing.assert_allclose(chance_of_b("random_walk", reasons_ahead=bound), expected, rtol=1e-6)
 
@@ -88,24 +96,32 @@ def test_exemplars_are_weighed_by_exponential_similarity(chance_of_b):
     to_bad = np.exp(-specificity * (attention * SHARES).sum(axis=-1))
     resemblance = to_good / (to_good + to_bad)
     expected = logistic(sensitivity * (resemblance[:, 1] - resemblance[:, 0]))
-    np.testing.assert_allclose(chance_of_b("exemplar", specificity=specificity, sensitivity=sensitivity), expected)
+    np.testing.assert_allclose(
+        chance_of_b("exemplar", specificity=specificity, sensitivity=sensitivity), expected
+    )
 
 
 def test_elimination_by_aspects_draws_aspects_until_one_is_not_shared(chance_of_b):
     points = np.arange(TOP)
     expected = []
     for a, b in zip(A, B, strict=True):
-        has = np.stack([np.greater.outer(product, points) for product in (a, b)])  # (2, n_cues, n_points)
+        has = np.stack(
+            [np.greater.outer(product, points) for product in (a, b)]
+        )  # (2, n_cues, n_points)
         draw = np.where(has.any(axis=0), VALIDITIES[:, None], 0.0)
         draw = draw / draw.sum()
         only_b, shared = draw[has[1] & ~has[0]].sum(), draw[has[0] & has[1]].sum()
-        expected.append(only_b / (1 - shared))  # a shared aspect eliminates nothing, and another is drawn
+        expected.append(
+            only_b / (1 - shared)
+        )  # a shared aspect eliminates nothing, and another is drawn
     np.testing.assert_allclose(chance_of_b("elimination_by_aspects"), expected, atol=1e-8)
 
 
 def test_minimalist_is_take_the_best_averaged_over_all_orders_of_cues(chance_of_b):
     orders = list(permutations(range(4)))
-    expected = [np.mean([take_the_best(difference, order) for order in orders]) for difference in DIFFERENCE]
+    expected = [
+        np.mean([take_the_best(difference, order) for order in orders]) for difference in DIFFERENCE
+    ]
     np.testing.assert_allclose(chance_of_b("minimalist"), expected, atol=1e-8)
 
 
@@ -115,8 +131,12 @@ def test_probabilistic_search_averages_take_the_best_over_orders_drawn_by_weight
     for order in permutations(range(4)):
         left = np.array([weight[list(order[place:])].sum() for place in range(4)])
         chance = (weight[list(order)] / left).prod()
-        expected += chance * np.array([take_the_best(difference, order) for difference in DIFFERENCE])
-    np.testing.assert_allclose(chance_of_b("probabilistic_take_the_best", emphasis=1.7), expected, atol=1e-8)
+        expected += chance * np.array(
+            [take_the_best(difference, order) for difference in DIFFERENCE]
+        )
+    np.testing.assert_allclose(
+        chance_of_b("probabilistic_take_the_best", emphasis=1.7), expected, atol=1e-8
+    )
 
 
 def test_take_two_stops_at_the_second_cue_for_one_product(chance_of_b):
@@ -128,7 +148,9 @@ def test_lexicographic_semiorder_is_intransitive(chance_of_b):
     # Tversky (1969): one step on the first cue is too small to notice, so the second decides; two steps are not.
     x, y, z = [1, 4, 0, 0], [2, 2, 0, 0], [3, 0, 0, 0]
     trials = pairs([x, y, z], [y, z, x])
-    np.testing.assert_allclose(chance_of_b("lexicographic_semiorder", trials, noticeable=0.5), [0, 0, 0])
+    np.testing.assert_allclose(
+        chance_of_b("lexicographic_semiorder", trials, noticeable=0.5), [0, 0, 0]
+    )
 
 
 def test_additive_difference_sums_powers_of_differences(chance_of_b):
@@ -144,7 +166,9 @@ def test_the_matching_heuristic_looks_for_a_critical_value_on_a_few_cues(chance_
 
 
 def test_dominance_decides_or_else_people_guess(chance_of_b):
-    trials = pairs([[1, 1, 1, 1], [1, 2, 0, 0], [3, 2, 1, 0]], [[1, 2, 1, 1], [1, 1, 0, 0], [0, 4, 4, 4]])
+    trials = pairs(
+        [[1, 1, 1, 1], [1, 2, 0, 0], [3, 2, 1, 0]], [[1, 2, 1, 1], [1, 1, 0, 0], [0, 4, 4, 4]]
+    )
     np.testing.assert_allclose(chance_of_b("dominance", trials, dominance_bonus=1.0), [1, 0, 0.5])
 
 
@@ -156,7 +180,9 @@ def test_maximin_compares_the_worst_ratings(chance_of_b):
 
 def test_a_conjunctive_rule_rejects_what_falls_short_anywhere(chance_of_b):
     trials = pairs([[1, 4, 4, 4], [2, 2, 2, 2]], [[2, 2, 2, 2], [3, 3, 3, 3]])
-    predicted = chance_of_b("conjunctive", trials, veto_bonus=1.0, least_acceptable=0.5, sensitivity=6.0)
+    predicted = chance_of_b(
+        "conjunctive", trials, veto_bonus=1.0, least_acceptable=0.5, sensitivity=6.0
+    )
     np.testing.assert_allclose(predicted, logistic(6.0 * np.array([1, 0])))
 
 
@@ -167,7 +193,9 @@ def test_decision_by_sampling_values_a_rating_by_its_rank_among_the_others(chanc
             others = np.delete(shown.ravel(), np.ravel_multi_index(place, shown.shape))
             sampled[(trial, *place)] = np.mean((rating > others) + 0.5 * (rating == others))
     evidence = (VALIDITIES * (sampled[:, 1] - sampled[:, 0])).sum(axis=1)
-    np.testing.assert_allclose(chance_of_b("decision_by_sampling", sensitivity=3.0), logistic(3 * evidence))
+    np.testing.assert_allclose(
+        chance_of_b("decision_by_sampling", sensitivity=3.0), logistic(3 * evidence)
+    )
 
 
 def test_range_normalisation_does_not_change_with_the_unit_or_the_origin_of_ratings(chance_of_b):
@@ -175,7 +203,9 @@ def test_range_normalisation_does_not_change_with_the_unit_or_the_origin_of_rati
     once, again = pairs(a, b, top=8), pairs(3 * a + 2, 3 * b + 2, top=8)
     predicted = chance_of_b("range_normalisation", once, sensitivity=2.0)
     np.testing.assert_allclose(predicted[0], logistic(2 * (-0.9 + 0.8 + 0.7)))
-    np.testing.assert_allclose(chance_of_b("range_normalisation", again, sensitivity=2.0), predicted)
+    np.testing.assert_allclose(
+        chance_of_b("range_normalisation", again, sensitivity=2.0), predicted
+    )
 
 
 def test_divisive_normalisation_divides_by_what_is_on_display(chance_of_b):
@@ -187,9 +217,15 @@ def test_divisive_normalisation_divides_by_what_is_on_display(chance_of_b):
 def test_a_toolbox_gives_each_person_one_strategy(chance_of_b):
     weighing = logistic(2 * (VALIDITIES * DIFFERENCE).sum(axis=1))
     at = {"sensitivity": 2.0}
-    np.testing.assert_allclose(chance_of_b("toolbox", one_reason_type=-1, counting_type=-1, **at), weighing)
-    np.testing.assert_allclose(chance_of_b("toolbox", one_reason_type=1, counting_type=-1, **at), [0, 0, 0, 0, 1])
-    np.testing.assert_allclose(chance_of_b("toolbox", one_reason_type=-1, counting_type=1, **at), [1, 0.5, 1, 0.5, 0.5])
+    np.testing.assert_allclose(
+        chance_of_b("toolbox", one_reason_type=-1, counting_type=-1, **at), weighing
+    )
+    np.testing.assert_allclose(
+        chance_of_b("toolbox", one_reason_type=1, counting_type=-1, **at), [0, 0, 0, 0, 1]
+    )
+    np.testing.assert_allclose(
+        chance_of_b("toolbox", one_reason_type=-1, counting_type=1, **at), [1, 0.5, 1, 0.5, 0.5]
+    )
 
 
 def test_a_mixture_across_trials_mixes_probabilities(chance_of_b):
@@ -199,7 +235,9 @@ def test_a_mixture_across_trials_mixes_probabilities(chance_of_b):
 
 
 def test_an_ideal_point_is_liked_best_from_both_sides(chance_of_b):
-    trials = pairs([[2, 0, 0, 0], [2, 0, 0, 0], [1, 0, 0, 0]], [[3, 0, 0, 0], [1, 0, 0, 0], [3, 0, 0, 0]])
+    trials = pairs(
+        [[2, 0, 0, 0], [2, 0, 0, 0], [1, 0, 0, 0]], [[3, 0, 0, 0], [1, 0, 0, 0], [3, 0, 0, 0]]
+    )
     predicted = chance_of_b("ideal_point", trials, ideal=0.5, sensitivity=4.0)
     np.testing.assert_allclose(predicted, logistic([-4 * 0.9 / 4, -4 * 0.9 / 4, 0]))
 
@@ -213,7 +251,10 @@ def test_general_additive_has_any_worth_for_any_level_and_any_weight_for_any_ran
     evidence = (weight[rank] * (worth[ratings[:, 1]] - worth[ratings[:, 0]])).sum(axis=1)
     levels = ("low", "below_middle", "above_middle", "high", "top")
     parameters = {f"worth_{name}": value for name, value in zip(levels, worth[1:], strict=True)}
-    parameters |= {f"weight_{n}": value for n, value in zip(("best", "second", "third", "rest"), weight, strict=True)}
+    parameters |= {
+        f"weight_{n}": value
+        for n, value in zip(("best", "second", "third", "rest"), weight, strict=True)
+    }
     trials = pairs(ratings[:, 0], ratings[:, 1], validities, top=5)
     predicted = chance_of_b("general_additive", trials, sensitivity=3.0, **parameters)
     np.testing.assert_allclose(predicted, logistic(3 * evidence))

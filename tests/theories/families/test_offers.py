@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.archives.multiattribute_electricity import FILE, READER
-from experiments.domains.offers import OffersDomain, offered
-from experiments.task import Stimuli
-from theories.check import load_theory
-from theories.families.offers import FAMILY, GRAMMAR, SEEDS
-from theories.grammar import Composition, composition_of
-from theories.points import check_points
-from theories.prior import parse_prior
-from theories.theory import read_program
+from lakatos.experiments.archives.multiattribute_electricity import FILE, READER
+from lakatos.experiments.domains.offers import OffersDomain, offered
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.check import load_theory
+from lakatos.theories.families.offers import FAMILY, GRAMMAR, SEEDS
+from lakatos.theories.grammar import Composition, composition_of
+from lakatos.theories.points import check_points
+from lakatos.theories.prior import parse_prior
+from lakatos.theories.theory import read_program
 
 DOMAIN = OffersDomain()
-BASE = {"expectation": ("expected prices",), "evaluation": ("weighted sum",), "choice": ("logistic",)}
+BASE = {
+    "expectation": ("expected prices",),
+    "evaluation": ("weighted sum",),
+    "choice": ("logistic",),
+}
 EXPECTED = {"expected_time_of_day": 8.0, "expected_seasonal": 10.0}
 TRIAL = [(7, 5, 0, 1, 0, 0), (9, 0, 1, 0, 0, 0), (0, 1, 0, 0, 1, 0), (0, 0, 0, 1, 0, 1)]
 COST = np.array([7.0, 9.0, 8.0, 10.0])
@@ -47,7 +51,10 @@ def softmax(evidence):
 
 
 def priors_of(composition):
-    return {name: parse_prior(name, literal) for name, literal in GRAMMAR.parameters(composition).items()}
+    return {
+        name: parse_prior(name, literal)
+        for name, literal in GRAMMAR.parameters(composition).items()
+    }
 
 
 @pytest.mark.parametrize("name", SEEDS)
@@ -101,7 +108,9 @@ def test_every_mechanism_has_a_claim_a_citation_units_and_answers_that_the_domai
         assert mechanism.claim, mechanism.name
         assert not mechanism.claim.endswith("."), mechanism.name
         assert mechanism.citation, mechanism.name
-        assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values()), mechanism.name
+        assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values()), (
+            mechanism.name
+        )
         assert set(mechanism.answers) <= features, mechanism.name
 
 
@@ -112,7 +121,9 @@ def test_random_choice_ignores_what_is_offered():
 def test_lapses_mix_in_even_odds():
     taste = {"price_weight": 1.0, **EXPECTED}
     sober = seed("cheapest", TRIAL, **taste)
-    assert p_of(SEEDS["cheapest"][1], TRIAL, lapse=0.2, **taste) == pytest.approx(0.05 + 0.8 * sober)
+    assert p_of(SEEDS["cheapest"][1], TRIAL, lapse=0.2, **taste) == pytest.approx(
+        0.05 + 0.8 * sober
+    )
 
 
 TASTE = {"price_weight": 0.6, "contract_weight": -0.2, "local_weight": 1.5, "known_weight": 1.0}
@@ -175,7 +186,9 @@ def test_distance_from_the_best_price_is_curved():
 
 def test_the_worst_case_puts_a_varying_rate_at_the_dearest_fixed_price():
     composition = Composition(BASE | {"expectation": ("the worst",)})
-    assert p_of(composition, TRIAL, **TASTE) == pytest.approx(softmax(OTHER_ATTRIBUTES - 0.6 * np.array([7, 9, 9, 9])))
+    assert p_of(composition, TRIAL, **TASTE) == pytest.approx(
+        softmax(OTHER_ATTRIBUTES - 0.6 * np.array([7, 9, 9, 9]))
+    )
 
 
 def test_equal_weights_count_advantages_scaled_to_what_is_on_offer():
@@ -189,20 +202,28 @@ def test_equal_weights_count_advantages_scaled_to_what_is_on_offer():
     ("just_noticeable", "expected"),
     [(0.5, [1, 0, 0, 0]), (1.5, [1, 0, 0, 0]), (2.5, [0, 1, 0, 0])],
 )
-def test_lexicographic_choice_looks_at_reputation_where_prices_seem_alike(just_noticeable, expected):
-    assert seed("lexicographic", TRIAL, **EXPECTED, just_noticeable=just_noticeable) == pytest.approx(expected)
+def test_lexicographic_choice_looks_at_reputation_where_prices_seem_alike(
+    just_noticeable, expected
+):
+    assert seed(
+        "lexicographic", TRIAL, **EXPECTED, just_noticeable=just_noticeable
+    ) == pytest.approx(expected)
 
 
 def test_lexicographic_choice_ends_with_the_shortest_contract_and_then_tosses_a_coin():
     alike = [(7, 5, 0, 1, 0, 0), (7, 1, 0, 1, 0, 0), (7, 1, 0, 1, 0, 0), (7, 0, 0, 0, 0, 0)]
-    assert seed("lexicographic", alike, **EXPECTED, just_noticeable=1.0) == pytest.approx([0, 0.5, 0.5, 0])
+    assert seed("lexicographic", alike, **EXPECTED, just_noticeable=1.0) == pytest.approx(
+        [0, 0.5, 0.5, 0]
+    )
 
 
 @pytest.mark.parametrize(
     ("aspiration", "expected"),
     [(8.5, [1, 0, 0, 0]), (9.5, [0, 1, 0, 0]), (3.0, [1, 0, 0, 0])],
 )
-def test_satisficing_takes_the_most_familiar_that_is_cheap_enough_or_else_the_cheapest(aspiration, expected):
+def test_satisficing_takes_the_most_familiar_that_is_cheap_enough_or_else_the_cheapest(
+    aspiration, expected
+):
     assert seed("satisficing", TRIAL, **EXPECTED, aspiration=aspiration) == pytest.approx(expected)
 
 
@@ -211,13 +232,17 @@ WEIGHTS = {"no_contract_first": 0.5, "local_first": 3.0, "known_first": 2.0, "fi
 
 def aspects_of(cheap):
     """``(5, 4)`` aspects of the trial's offers: cheap, no contract, local, known, fixed price."""
-    return np.array([cheap >= COST, [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0]], dtype=bool)
+    return np.array(
+        [cheap >= COST, [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0]], dtype=bool
+    )
 
 
 def test_elimination_by_aspects_of_two_kinds_of_offers_is_the_ratio_of_their_unique_aspects():
     # two pairs of equal offers: one pair is cheap and known, the other local; a fixed price and no contract are shared
     first, second = (7, 0, 0, 1, 0, 0), (9, 0, 1, 0, 0, 0)
-    p = seed("elimination_by_aspects", [first, second, first, second], **EXPECTED, cheap=8.0, **WEIGHTS)
+    p = seed(
+        "elimination_by_aspects", [first, second, first, second], **EXPECTED, cheap=8.0, **WEIGHTS
+    )
     share = (1 + 2) / (1 + 2 + 3)
     assert p == pytest.approx([share / 2, (1 - share) / 2] * 2)
 
@@ -237,7 +262,9 @@ def test_elimination_by_aspects_follows_its_recursion():
 
     for cheap in (6.0, 8.5, 9.5):
         p = seed("elimination_by_aspects", TRIAL, **EXPECTED, cheap=cheap, **WEIGHTS)
-        assert p == pytest.approx(recursion([0, 1, 2, 3], aspects_of(cheap), [1, *WEIGHTS.values()]), abs=1e-9)
+        assert p == pytest.approx(
+            recursion([0, 1, 2, 3], aspects_of(cheap), [1, *WEIGHTS.values()]), abs=1e-9
+        )
 
 
 def test_elimination_by_aspects_matches_people_who_eliminate():
@@ -264,6 +291,6 @@ def test_further_attention_adds_to_the_evidence():
 
 def test_deterministic_choice_takes_the_best_and_splits_ties():
     composition = Composition(BASE | {"choice": ("deterministic",)})
-    assert p_of(composition, [TRIAL[0], TRIAL[0], TRIAL[3], TRIAL[3]], **TASTE, **EXPECTED) == pytest.approx(
-        [0.5, 0.5, 0, 0]
-    )
+    assert p_of(
+        composition, [TRIAL[0], TRIAL[0], TRIAL[3], TRIAL[3]], **TASTE, **EXPECTED
+    ) == pytest.approx([0.5, 0.5, 0, 0])

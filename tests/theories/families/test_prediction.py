@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from theories.check import check_theory
-from theories.claim import check_claim, read_predictions
-from theories.families import FAMILIES
-from theories.grammar import Composition, Grammar
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.domains import DOMAINS
+from lakatos.theories.check import check_theory
+from lakatos.theories.claim import check_claim, read_predictions
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.theory import TheoryProgram, read_program
 
 FALSE = {
     "multiattribute": ("weighted_additive", {"property": "non_increasing", "in": "rating"}),
@@ -27,7 +27,9 @@ def sparse(grammar: Grammar, rng: np.random.Generator, most: int) -> Composition
     full = grammar.compose(rng).slots
     needed = {slot.name for slot in grammar.slots if slot.least} | ({"comparison"} & set(full))
     free = rng.permutation([name for name in full if name not in needed and full[name]])[:most]
-    return Composition({name: names[:1] for name, names in full.items() if name in needed or name in free})
+    return Composition(
+        {name: names[:1] for name, names in full.items() if name in needed or name in free}
+    )
 
 
 def n_true(grammar: Grammar, composition: Composition, sandbox) -> int:
@@ -59,7 +61,11 @@ def test_published_theories_with_any_one_mechanism_do_as_they_then_predict(domai
     grammar = FAMILIES[domain].grammar
     seeds = [composition for _, composition in FAMILIES[domain].seeds.values()]
     for number, item in enumerate(grammar.mechanisms):
-        n_true(grammar, Composition({**seeds[number % len(seeds)].slots, item.slot: (item.name,)}), sandbox)
+        n_true(
+            grammar,
+            Composition({**seeds[number % len(seeds)].slots, item.slot: (item.name,)}),
+            sandbox,
+        )
 
 
 @pytest.mark.parametrize("domain", FALSE)
@@ -67,7 +73,9 @@ def test_a_composition_of_which_something_false_is_predicted_is_refused(domain, 
     (seed, wrong), family = FALSE[domain], FAMILIES[domain]
     composition = family.seeds[seed][1]
     lying = replace(family.grammar, predictions=(wrong,))
-    report = check_theory(TheoryProgram(lying.write(composition, "Test"), "test"), DOMAINS[domain], sandbox)
+    report = check_theory(
+        TheoryProgram(lying.write(composition, "Test"), "test"), DOMAINS[domain], sandbox
+    )
     assert {check.error for check in report.failures} == {"ClaimContradictedError"}
 
 
@@ -83,7 +91,14 @@ def test_predictions_read_back_as_they_are_declared(domain):
 @pytest.mark.parametrize("domain", FAMILIES)
 def test_mechanisms_break_only_what_somebody_predicts(domain):
     grammar = FAMILIES[domain].grammar
-    stated = [*grammar.predictions, *(item for part in grammar.mechanisms for item in part.predictions)]
+    stated = [
+        *grammar.predictions,
+        *(item for part in grammar.mechanisms for item in part.predictions),
+    ]
     known = {item["in"] for item in stated if "in" in item}
     known |= {f"{item['property']} {item.get('in', '')}".strip() for item in stated}
-    assert {(item.slot, item.name, word) for item in grammar.mechanisms for word in set(item.breaks) - known} == set()
+    assert {
+        (item.slot, item.name, word)
+        for item in grammar.mechanisms
+        for word in set(item.breaks) - known
+    } == set()

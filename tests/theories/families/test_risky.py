@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.archives import allais
-from experiments.archives.risky_cpc18 import FILE, READER
-from experiments.domains.risky import RiskyDomain, pairs
-from experiments.task import Stimuli, Trials
-from theories.calibrate import calibrate, leave_one_out
-from theories.check import load_theory
-from theories.families.risky import FAMILY, GRAMMAR, SEEDS
-from theories.grammar import Composition, composition_of
-from theories.points import check_points
-from theories.prior import parse_prior
-from theories.score import log_likelihood
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.archives import allais
+from lakatos.experiments.archives.risky_cpc18 import FILE, READER
+from lakatos.experiments.domains.risky import RiskyDomain, pairs
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.calibrate import calibrate, leave_one_out
+from lakatos.theories.check import load_theory
+from lakatos.theories.families.risky import FAMILY, GRAMMAR, SEEDS
+from lakatos.theories.grammar import Composition, composition_of
+from lakatos.theories.points import check_points
+from lakatos.theories.prior import parse_prior
+from lakatos.theories.score import log_likelihood
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = RiskyDomain()
 FOUND = Composition(
@@ -26,7 +26,13 @@ FOUND = Composition(
         "utility": ("loss-averse power",),
         "comparison": ("weighted sum",),
         "scale": ("by the spread of the outcomes",),
-        "attention": ("worst outcome", "best outcome", "dominance", "ambiguity aversion", "better on average"),
+        "attention": (
+            "worst outcome",
+            "best outcome",
+            "dominance",
+            "ambiguity aversion",
+            "better on average",
+        ),
         "choice": ("logistic",),
         "lapse": ("random",),
     }
@@ -66,7 +72,10 @@ def predictor(composition, trials):
 
 
 def priors_of(composition):
-    return {name: parse_prior(name, literal) for name, literal in GRAMMAR.parameters(composition).items()}
+    return {
+        name: parse_prior(name, literal)
+        for name, literal in GRAMMAR.parameters(composition).items()
+    }
 
 
 def value_of(name, gamble, **parameters):
@@ -80,7 +89,14 @@ def pooled(stimuli, chose_b, n_choices):
     counts = np.stack([n_choices - chose_b, chose_b], axis=1)
     trial, response = np.repeat(np.arange(n_trials), 2), np.tile([0, 1], n_trials)
     return Trials(
-        "test", stimuli, np.zeros(2 * n_trials, int), trial, response, counts.ravel(), pooled=True, n_people=9
+        "test",
+        stimuli,
+        np.zeros(2 * n_trials, int),
+        trial,
+        response,
+        counts.ravel(),
+        pooled=True,
+        n_people=9,
     )
 
 
@@ -103,7 +119,8 @@ def test_published_theories_pass_all_checks(name, sandbox):
 def test_every_mechanism_gives_probabilities_that_swapping_sides_turns_round(composition):
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
     draws = {
-        name: value[:, None] for name, value in check_points(priors_of(composition), np.random.default_rng(0)).items()
+        name: value[:, None]
+        for name, value in check_points(priors_of(composition), np.random.default_rng(0)).items()
     }
     choose = choose_of(composition)
     with np.errstate(all="raise", under="ignore"):
@@ -162,7 +179,9 @@ def test_cumulative_prospect_theory_weighs_gains_from_above_and_losses_from_belo
 
     gamble = [(-40, 0.1), (-10, 0.2), (20, 0.3), (50, 0.4)]
     by_hand = (
-        w(0.4) * 50**0.88 + (w(0.7) - w(0.4)) * 20**0.88 - 2.25 * (w(0.1) * 40**0.88 + (w(0.3) - w(0.1)) * 10**0.88)
+        w(0.4) * 50**0.88
+        + (w(0.7) - w(0.4)) * 20**0.88
+        - 2.25 * (w(0.1) * 40**0.88 + (w(0.3) - w(0.1)) * 10**0.88)
     )
     assert value_of("cumulative_prospect_theory", gamble, **TK1992) == pytest.approx(by_hand)
 
@@ -170,7 +189,13 @@ def test_cumulative_prospect_theory_weighs_gains_from_above_and_losses_from_belo
 def test_cumulative_prospect_theory_predicts_the_certainty_effect_and_its_reflection():
     (trials,) = allais.read(Path())
     rows = [list(allais.PROBLEMS).index(number) for number in ("1", "2", "3", "4", "3'", "4'")]
-    p = p_b(SEEDS["cumulative_prospect_theory"][1], trials.stimuli, sensitivity=0.01, lapse=0.0, **TK1992)
+    p = p_b(
+        SEEDS["cumulative_prospect_theory"][1],
+        trials.stimuli,
+        sensitivity=0.01,
+        lapse=0.0,
+        **TK1992,
+    )
     assert ((p > 0.5) == (trials.proportions[:, 1] > 0.5))[rows].all()
 
 
@@ -207,19 +232,27 @@ def test_best_estimate_and_tools_add_up():
 
 
 def composed(comparison="weighted sum", scale="in points", **slots):
-    return Composition({"comparison": (comparison,), "scale": (scale,), "choice": ("logistic",), **slots})
+    return Composition(
+        {"comparison": (comparison,), "scale": (scale,), "choice": ("logistic",), **slots}
+    )
 
 
 def advantage(composition, first, second, **parameters):
     """Log odds of the second gamble."""
-    p = p_b(composition, pairs([(first, second)]), **{"sensitivity": 1.0, "lapse": 0.0, **parameters})
+    p = p_b(
+        composition, pairs([(first, second)]), **{"sensitivity": 1.0, "lapse": 0.0, **parameters}
+    )
     return float(np.log(p / (1 - p))[0])
 
 
 def weight_of(weighting, p, amount=100.0, **parameters):
     """Decision weight of an amount against nothing."""
     composition = composed(weighting=(weighting,))
-    return advantage(composition, [(0, 1)], [(amount, p), (0, 1 - p)], sensitivity=0.01, **parameters) / 0.01 / amount
+    return (
+        advantage(composition, [(0, 1)], [(amount, p), (0, 1 - p)], sensitivity=0.01, **parameters)
+        / 0.01
+        / amount
+    )
 
 
 def test_exponential_utility_has_constant_risk_premia():
@@ -228,10 +261,14 @@ def test_exponential_utility_has_constant_risk_premia():
     for wealth in (0, 40):
         richer = [(x + wealth, p) for x, p in gamble]
         composition = SEEDS["exponential_utility"][1]
-        assert advantage(composition, [(certain + wealth, 1)], richer, risk_aversion=rate) == pytest.approx(0, abs=1e-6)
+        assert advantage(
+            composition, [(certain + wealth, 1)], richer, risk_aversion=rate
+        ) == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize(("p", "gain", "loss"), [(0.1, 0.186, 0.170), (0.5, 0.421, 0.454), (0.9, 0.712, 0.775)])
+@pytest.mark.parametrize(
+    ("p", "gain", "loss"), [(0.1, 0.186, 0.170), (0.5, 0.421, 0.454), (0.9, 0.712, 0.775)]
+)
 def test_gains_and_losses_are_weighted_apart_as_published_in_1992(p, gain, loss):
     curves = {"weighting_curve": 0.61, "weighting_curve_losses": 0.69}
     name = "cumulative Tversky-Kahneman, losses apart"
@@ -244,7 +281,9 @@ def test_prelec_leaves_one_over_e_alone(curve):
     one_over_e = np.exp(-1)
     weight = weight_of("cumulative Prelec, one parameter", one_over_e, weighting_curve=curve)
     assert weight == pytest.approx(one_over_e)
-    raised = weight_of("cumulative Prelec", one_over_e, weighting_curve=curve, weighting_elevation=0.5)
+    raised = weight_of(
+        "cumulative Prelec", one_over_e, weighting_curve=curve, weighting_elevation=0.5
+    )
     assert raised == pytest.approx(np.exp(-0.5))
 
 
@@ -252,13 +291,19 @@ def test_prelec_leaves_one_over_e_alone(curve):
 def test_goldstein_and_einhorn_are_linear_in_log_odds(name):
     for p in (0.01, 0.3, 0.8):
         weight = weight_of(name, p, weighting_curve=0.6, weighting_elevation=0.8)
-        assert np.log(weight / (1 - weight)) == pytest.approx(np.log(0.8) + 0.6 * np.log(p / (1 - p)))
+        assert np.log(weight / (1 - weight)) == pytest.approx(
+            np.log(0.8) + 0.6 * np.log(p / (1 - p))
+        )
 
 
 def test_wu_and_gonzalez_contain_tversky_and_kahneman():
     for p in (0.05, 0.5, 0.95):
-        free = weight_of("cumulative Wu-Gonzalez", p, weighting_curve=0.7, weighting_elevation=1 / 0.7)
-        assert free == pytest.approx(weight_of("cumulative Tversky-Kahneman", p, weighting_curve=0.7))
+        free = weight_of(
+            "cumulative Wu-Gonzalez", p, weighting_curve=0.7, weighting_elevation=1 / 0.7
+        )
+        assert free == pytest.approx(
+            weight_of("cumulative Tversky-Kahneman", p, weighting_curve=0.7)
+        )
 
 
 def test_rank_dependent_utility_weighs_losses_from_the_top():
@@ -267,7 +312,9 @@ def test_rank_dependent_utility_weighs_losses_from_the_top():
 
     curve = {"weighting_curve": 0.6, "weighting_elevation": 1.0}
     assert weight_of("by rank, Prelec", 0.2, amount=-100, **curve) == pytest.approx(1 - w(0.8))
-    value = value_of("rank_dependent_utility", [(-50, 0.2), (10, 0.5), (30, 0.3)], curvature=1.0, **curve)
+    value = value_of(
+        "rank_dependent_utility", [(-50, 0.2), (10, 0.5), (30, 0.3)], curvature=1.0, **curve
+    )
     assert value == pytest.approx(30 * w(0.3) + 10 * (w(0.8) - w(0.3)) - 50 * (1 - w(0.8)))
 
 
@@ -275,7 +322,9 @@ def test_neo_additive_weights_add_to_the_extremes_alone():
     gamble = [(-10, 0.2), (20, 0.5), (60, 0.3)]
     value = value_of("neo_additive", gamble, curvature=1.0, insensitivity=0.4, hope=0.25)
     assert value == pytest.approx(0.6 * 26 + 0.4 * (0.25 * 60 + 0.75 * -10))
-    assert value_of("neo_additive", [(7, 1)], curvature=1.0, insensitivity=0.4, hope=0.9) == pytest.approx(7)
+    assert value_of(
+        "neo_additive", [(7, 1)], curvature=1.0, insensitivity=0.4, hope=0.9
+    ) == pytest.approx(7)
 
 
 TAX = {"curvature": 1.0, "weighting_curve": 0.7, "attention_transfer": 1.0}
@@ -297,7 +346,9 @@ def test_transfer_of_attention_has_the_published_values_and_violates_dominance(g
 def test_attention_turned_to_better_outcomes_is_the_mirror_image():
     gamble, mirror = [(90, 0.2), (40, 0.5), (-10, 0.3)], [(-90, 0.2), (-40, 0.5), (10, 0.3)]
     there = value_of("transfer_of_attention", gamble, **TAX)
-    assert value_of("transfer_of_attention", mirror, **TAX | {"attention_transfer": -1.0}) == pytest.approx(-there)
+    assert value_of(
+        "transfer_of_attention", mirror, **TAX | {"attention_transfer": -1.0}
+    ) == pytest.approx(-there)
 
 
 def test_security_and_potential_weigh_the_chance_of_doing_at_least_as_well():
@@ -313,8 +364,12 @@ def test_the_aspiring_want_to_reach_the_level():
     composition = composed(attention=("aspiration",))
     safe, risky = [(45, 1)], [(100, 0.3), (0, 0.7)]
     hungry = {"sensitivity": 1e-9, "aspiration_pull": 1.0}
-    assert advantage(composition, safe, risky, aspiration_level=0.2, **hungry) == pytest.approx(-0.7, abs=0.01)
-    assert advantage(composition, safe, risky, aspiration_level=0.8, **hungry) == pytest.approx(0.3, abs=0.01)
+    assert advantage(composition, safe, risky, aspiration_level=0.2, **hungry) == pytest.approx(
+        -0.7, abs=0.01
+    )
+    assert advantage(composition, safe, risky, aspiration_level=0.8, **hungry) == pytest.approx(
+        0.3, abs=0.01
+    )
 
 
 def test_disappointment_costs_what_bell_says():
@@ -351,7 +406,9 @@ def test_regret_reverses_the_common_ratio():
     composition = SEEDS["regret"][1]
     high = advantage(composition, [(4000, 0.8), (0, 0.2)], [(3000, 1)], sensitivity=1.0, regret=3.0)
     assert high == pytest.approx(-0.05 - 3 * (0.8 * 0.25**2 - 0.2 * 0.75**2))
-    low = advantage(composition, [(4000, 0.2), (0, 0.8)], [(3000, 0.25), (0, 0.75)], sensitivity=1.0, regret=3.0)
+    low = advantage(
+        composition, [(4000, 0.2), (0, 0.8)], [(3000, 0.25), (0, 0.75)], sensitivity=1.0, regret=3.0
+    )
     squares = -0.2 * 0.25 * 0.25**2 - 0.2 * 0.75 + 0.8 * 0.25 * 0.75**2
     assert low == pytest.approx(-0.0125 + 3 * squares)
     assert high > 0 > low
@@ -380,7 +437,9 @@ def test_mean_variance_and_coefficient_of_variation():
     gamble = [(20, 0.5), (0, 0.5)]
     assert value_of("mean_variance", gamble, risk_price=0.02) == pytest.approx(10 - 0.02 * 100)
     composition = SEEDS["coefficient_of_variation"][1]
-    assert advantage(composition, [(10, 1)], gamble, sensitivity=1.0, relative_caution=2.0) == pytest.approx(-2.0)
+    assert advantage(
+        composition, [(10, 1)], gamble, sensitivity=1.0, relative_caution=2.0
+    ) == pytest.approx(-2.0)
 
 
 def rule(name, first, second):
@@ -410,8 +469,13 @@ def test_heuristics_decide_as_defined(name, four_thousand, three_outcomes):
 
 
 def test_the_lexicographic_rule_goes_on_where_likely_outcomes_are_equal():
-    assert rule("lexicographic", [(10, 0.5), (4, 0.3), (0, 0.2)], [(10, 0.5), (2, 0.3), (1, 0.2)]) == -1
-    assert rule("most_likely", [(10, 0.5), (4, 0.3), (0, 0.2)], [(10, 0.5), (2, 0.3), (1, 0.2)]) == 0
+    assert (
+        rule("lexicographic", [(10, 0.5), (4, 0.3), (0, 0.2)], [(10, 0.5), (2, 0.3), (1, 0.2)])
+        == -1
+    )
+    assert (
+        rule("most_likely", [(10, 0.5), (4, 0.3), (0, 0.2)], [(10, 0.5), (2, 0.3), (1, 0.2)]) == 0
+    )
 
 
 def test_strategies_mix_in_proportion():
@@ -427,10 +491,18 @@ def test_twists_turn_evidence_round_or_drop_it():
     first, second = [(3, 1)], [(8, 0.5), (2, 0.5)]
     assert advantage(composed(), first, second) == pytest.approx(2)
     assert advantage(composed(twist=("contrarian",)), first, second) == pytest.approx(-2)
-    assert advantage(composed(twist=("threshold",)), first, second, threshold=0.5) == pytest.approx(1.5)
-    assert advantage(composed(twist=("threshold",)), first, second, threshold=2.5) == pytest.approx(0)
-    assert advantage(composed(twist=("too good to be true",)), first, second, credulity=4.0) == pytest.approx(1)
-    assert advantage(composed(twist=("too good to be true",)), first, second, credulity=1.0) == pytest.approx(-2)
+    assert advantage(composed(twist=("threshold",)), first, second, threshold=0.5) == pytest.approx(
+        1.5
+    )
+    assert advantage(composed(twist=("threshold",)), first, second, threshold=2.5) == pytest.approx(
+        0
+    )
+    assert advantage(
+        composed(twist=("too good to be true",)), first, second, credulity=4.0
+    ) == pytest.approx(1)
+    assert advantage(
+        composed(twist=("too good to be true",)), first, second, credulity=1.0
+    ) == pytest.approx(-2)
 
 
 def test_at_times_the_opposite_mirrors_the_choice():
@@ -464,13 +536,19 @@ def test_parity_counts_advantages_and_not_their_size():
     one = [(40, 0.6), (20, 0.4)]  # ahead on the worst alone
     two = [(60, 0.4), (20, 0.6)]  # ahead on the worst and the best, behind on the likeliest
     three = [(60, 0.6), (20, 0.4)]
-    assert [round(advantage(composition, base, other, **taste)) for other in (one, two, three)] == [1, -1, 1]
+    assert [round(advantage(composition, base, other, **taste)) for other in (one, two, three)] == [
+        1,
+        -1,
+        1,
+    ]
 
 
 def walk(history, trials, responses, **parameters):
     """Log odds of the second gamble at every step of one person's sequence, given the responses before it."""
     theory = functions_of(composed(history=(history,)))
-    columns = {name: np.array([[value]]) for name, value in {"sensitivity": 1.0, **parameters}.items()}
+    columns = {
+        name: np.array([[value]]) for name, value in {"sensitivity": 1.0, **parameters}.items()
+    }
     seen = [dict(pairs([trial]).arrays) for trial in trials]
     state = theory["start"](columns, seen[0], np)
     odds = []
@@ -487,7 +565,9 @@ BETTER = ([(5, 1)], [(6, 1)])
 
 
 def test_people_return_to_the_place_they_chose_or_leave_it():
-    assert walk("perseveration", [EVEN] * 3, [1, 0, 0], stickiness=0.7) == pytest.approx([0, 0.7, -0.7])
+    assert walk("perseveration", [EVEN] * 3, [1, 0, 0], stickiness=0.7) == pytest.approx(
+        [0, 0.7, -0.7]
+    )
     habit = walk("habit", [EVEN] * 3, [1, 1, 0], habit_strength=2.0, habit_rate=0.25)
     assert habit == pytest.approx([0, 2 * 0.25, 2 * (0.25 + 0.75 * 0.25)])
     streak = walk("streak", [EVEN] * 5, [1, 1, 0, 0, 0], switching=1.5, longest_run=2.0)
@@ -502,22 +582,32 @@ def test_people_keep_to_the_risk_they_took_whatever_its_place():
 
 def test_a_reference_drifts_with_what_there_was_to_be_had():
     rich = ([(105, 1)], [(110, 0.5), (100, 0.5)])
-    odds = walk("drifting reference", [rich, EVEN, EVEN], [0, 0, 0], contrast=2.0, reference_rate=0.5)
+    odds = walk(
+        "drifting reference", [rich, EVEN, EVEN], [0, 0, 0], contrast=2.0, reference_rate=0.5
+    )
     assert odds == pytest.approx([2 * (0 - 105) / 10, 2 * (52.5 - 5) / 10, 2 * (28.75 - 5) / 10])
 
 
 def test_evidence_changes_as_trials_go_by():
     tired = walk("fatigue", [BETTER] * 3, [0, 0, 0], fatigue=0.5)
     assert tired == pytest.approx([1, np.exp(-0.01), np.exp(-0.02)])
-    assert walk("take turns", [BETTER] * 3, [1, 1, 1], second_turn=-0.5) == pytest.approx([1, -0.5, 1])
+    assert walk("take turns", [BETTER] * 3, [1, 1, 1], second_turn=-0.5) == pytest.approx(
+        [1, -0.5, 1]
+    )
     risky = ([(5, 1)], [(20, 0.5), (0, 0.5)])
-    assert walk("simplify later", [risky] * 3, [1, 1, 1], full_effort=1.5) == pytest.approx([5, 5, -1])
+    assert walk("simplify later", [risky] * 3, [1, 1, 1], full_effort=1.5) == pytest.approx(
+        [5, 5, -1]
+    )
 
 
-@pytest.mark.parametrize("name", [item.name for item in GRAMMAR.mechanisms if item.slot == "history"])
+@pytest.mark.parametrize(
+    "name", [item.name for item in GRAMMAR.mechanisms if item.slot == "history"]
+)
 def test_theories_with_a_history_pass_all_checks(name, sandbox):
     slots = {**SEEDS["cumulative_prospect_theory"][1].slots, "history": (name,)}
-    theory = load_theory(TheoryProgram(GRAMMAR.write(Composition(slots), "Test"), "test"), DOMAIN, sandbox)
+    theory = load_theory(
+        TheoryProgram(GRAMMAR.write(Composition(slots), "Test"), "test"), DOMAIN, sandbox
+    )
     assert theory.learns
     assert theory.broadcasts
 
@@ -528,7 +618,15 @@ def test_every_mechanism_can_be_traced_and_has_finite_slopes(composition):
     pytensor = pytest.importorskip("pytensor")
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
     values = {
-        name: np.array([[np.sqrt(prior.low * prior.high) if prior.is_log else 0.3 * prior.low + 0.7 * prior.high]])
+        name: np.array(
+            [
+                [
+                    np.sqrt(prior.low * prior.high)
+                    if prior.is_log
+                    else 0.3 * prior.low + 0.7 * prior.high
+                ]
+            ]
+        )
         for name, prior in priors_of(composition).items()
     }
     symbols = {name: pytensor.tensor.dcol(name) for name in values}
@@ -537,7 +635,9 @@ def test_every_mechanism_can_be_traced_and_has_finite_slopes(composition):
         slopes = pytensor.grad(p.sum(), list(symbols.values()), disconnected_inputs="ignore")
         run = pytensor.function(list(symbols.values()), [p, *slopes], on_unused_input="ignore")
         traced, *found = run(*values.values())
-    assert traced == pytest.approx(choose_of(composition)(values, dict(stimuli.arrays), np), abs=1e-9)
+    assert traced == pytest.approx(
+        choose_of(composition)(values, dict(stimuli.arrays), np), abs=1e-9
+    )
     assert all(np.isfinite(slope).all() for slope in found)
 
 
@@ -556,7 +656,13 @@ def test_predictions_do_not_depend_on_how_many_outcomes_other_trials_have():
 def test_calibration_on_exact_proportions_recovers_the_parameters():
     composition = SEEDS["cumulative_prospect_theory"][1]
     stimuli = DOMAIN.candidates({"losses": True}, np.random.default_rng(5), 150)
-    truth = {"curvature": 0.8, "loss_aversion": 1.8, "weighting_curve": 0.7, "sensitivity": 0.4, "lapse": 0.1}
+    truth = {
+        "curvature": 0.8,
+        "loss_aversion": 1.8,
+        "weighting_curve": 0.7,
+        "sensitivity": 0.4,
+        "lapse": 0.1,
+    }
     n_choices = 10**9
     chose_b = np.rint(n_choices * p_b(composition, stimuli, **truth)).astype(int)
     trials = pooled(stimuli, chose_b, n_choices)
@@ -571,23 +677,32 @@ def test_leaving_one_trial_out_agrees_with_fitting_without_it():
     rng = np.random.default_rng(6)
     stimuli = DOMAIN.candidates({}, rng, 40)
     p = np.clip(
-        p_b(composition, stimuli, curvature=0.7, sensitivity=3.0, lapse=0.1) + rng.normal(0, 0.1, 40), 0.02, 0.98
+        p_b(composition, stimuli, curvature=0.7, sensitivity=3.0, lapse=0.1)
+        + rng.normal(0, 0.1, 40),
+        0.02,
+        0.98,
     )
     trials = pooled(stimuli, rng.binomial(100, p), 100)
     priors = priors_of(composition)
     (quick,) = leave_one_out(
-        calibrate(priors, [trials], predictor(composition, trials)), [trials], predictor(composition, trials)
+        calibrate(priors, [trials], predictor(composition, trials)),
+        [trials],
+        predictor(composition, trials),
     )
     exact = []
     for row in range(40):
         kept = np.delete(np.arange(40), row)
         rest = pooled(stimuli.take(kept), trials.counts[0, kept, 1].astype(int), 100)
         fitted = calibrate(priors, [rest], predictor(composition, rest))
-        centers = {k: np.array([np.exp(v.center) if v.is_log else v.center]) for k, v in fitted.items()}
+        centers = {
+            k: np.array([np.exp(v.center) if v.is_log else v.center]) for k, v in fitted.items()
+        }
         alone = predictor(composition, trials)(centers)[0][:, [row]]
         exact.append(log_likelihood(alone, trials.counts[:, [row]])[0, 0])
     with_it = calibrate(priors, [trials], predictor(composition, trials))
-    centers = {k: np.array([np.exp(v.center) if v.is_log else v.center]) for k, v in with_it.items()}
+    centers = {
+        k: np.array([np.exp(v.center) if v.is_log else v.center]) for k, v in with_it.items()
+    }
     inside = log_likelihood(predictor(composition, trials)(centers)[0], trials.counts)[0, 0]
     optimism = inside - sum(exact)
     assert optimism > 0
@@ -611,7 +726,9 @@ def cross_validated_error(composition, trials):
         train = np.flatnonzero(fold != k)
         part = pooled(trials.stimuli.take(train), counts[train, 1], counts[train].sum(axis=1))
         fitted = calibrate(priors_of(composition), [part], predictor(composition, part), n_draws=64)
-        centers = {k: np.array([np.exp(v.center) if v.is_log else v.center]) for k, v in fitted.items()}
+        centers = {
+            k: np.array([np.exp(v.center) if v.is_log else v.center]) for k, v in fitted.items()
+        }
         predicted[fold == k] = predictor(composition, trials)(centers)[0][0, fold == k, 1]
     return 100 * np.mean((predicted - trials.proportions[:, 1]) ** 2)
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from experiments.domains import DOMAINS
-from experiments.errors import DesignError
-from experiments.proposal import check_proposal
-from experiments.task import Stimuli
-from judges.rubrics.language_model import PairReading
-from language_models.structured import answer_schema
-from theories.claim import PROPERTIES
-from theories.roles.answer import (
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.proposal import check_proposal
+from lakatos.experiments.task import Stimuli
+from lakatos.judges.rubrics.language_model import PairReading
+from lakatos.language_models.structured import answer_schema
+from lakatos.theories.claim import PROPERTIES
+from lakatos.theories.roles.answer import (
     MOST_TRIALS,
     Audit,
     CaseReading,
@@ -30,7 +30,9 @@ DOMAIN = DOMAINS["multiattribute"]
 SAMPLE = DOMAIN.candidates(SPACE, np.random.default_rng(0), 30)
 
 
-@pytest.mark.parametrize("kind", [Audit, CaseReading, Steelman, Successor, PairReading, trials_type(SAMPLE)])
+@pytest.mark.parametrize(
+    "kind", [Audit, CaseReading, Steelman, Successor, PairReading, trials_type(SAMPLE)]
+)
 def test_every_answer_has_a_schema_that_servers_enforce(kind):
     schema = answer_schema(kind)
     assert schema["additionalProperties"] is False
@@ -48,7 +50,9 @@ def plain(array, row: int):
 
 
 def trials(rows: list[dict[str, object]]):
-    return trials_type(SAMPLE).model_validate_json(json.dumps({"reason": "they differ", "trials": rows}), strict=True)
+    return trials_type(SAMPLE).model_validate_json(
+        json.dumps({"reason": "they differ", "trials": rows}), strict=True
+    )
 
 
 def test_trials_come_back_as_the_arrays_of_the_domain_with_what_never_varies_filled_in():
@@ -66,7 +70,9 @@ def test_any_trial_of_a_domain_can_be_proposed(name):
     sample = domain.probes(np.random.default_rng(1))[0]
     rows = [{key: plain(array, row) for key, array in varied(sample).items()} for row in range(3)]
     kind = trials_type(sample)
-    found = stimuli_of(kind.model_validate_json(json.dumps({"reason": "x", "trials": rows})), sample)
+    found = stimuli_of(
+        kind.model_validate_json(json.dumps({"reason": "x", "trials": rows})), sample
+    )
     assert found.keys == sample.take([0, 1, 2]).keys
 
 
@@ -99,4 +105,6 @@ def test_where_nothing_varies_everything_is_given():
 def test_a_citation_is_a_mark_and_a_digest():
     for cite in ("deadbeef", "#dead", "#DEADBEEF", "#deadbeef and more"):
         with pytest.raises(ValidationError):
-            Steelman.model_validate({"case": [{"text": "it is so", "cites": [cite]}], "repair": "none"})
+            Steelman.model_validate(
+                {"case": [{"text": "it is so", "cites": [cite]}], "repair": "none"}
+            )

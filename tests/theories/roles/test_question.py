@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from language_models.client import Message, Sampling
-from language_models.context import count_tokens
-from language_models.errors import ContextTooLongError, PinsAlteredError
-from language_models.pins import CLOSE, OPEN, active, render
-from theories.roles.answer import CaseReading
-from theories.roles.exhibit import Exhibit, records_of, trials_exhibit, variations_exhibit
-from theories.roles.prompt import read_prompt
-from theories.roles.question import Question, pinned_request, request_of
-from theories.roles.rule import pins_of
+from lakatos.experiments.domains import DOMAINS
+from lakatos.language_models.client import Message, Sampling
+from lakatos.language_models.context import count_tokens
+from lakatos.language_models.errors import ContextTooLongError, PinsAlteredError
+from lakatos.language_models.pins import CLOSE, OPEN, active, render
+from lakatos.theories.roles.answer import CaseReading
+from lakatos.theories.roles.exhibit import Exhibit, records_of, trials_exhibit, variations_exhibit
+from lakatos.theories.roles.prompt import read_prompt
+from lakatos.theories.roles.question import Question, pinned_request, request_of
+from lakatos.theories.roles.rule import pins_of
 
 RULES = active(pins_of(), "arbiter", 1)
 SMALL = Exhibit("case file", {"behind": 0.03}, "a" * 64)
@@ -21,12 +21,16 @@ LAST = Exhibit("source", "def choose(): ...")
 
 
 def question(*exhibits: Exhibit) -> Question[CaseReading]:
-    return Question("arbiter", read_prompt("arbiter"), "x", "Say what is wrong.", exhibits, CaseReading, ())
+    return Question(
+        "arbiter", read_prompt("arbiter"), "x", "Say what is wrong.", exhibits, CaseReading, ()
+    )
 
 
 def ask(*exhibits: Exhibit, context_tokens: int = 8192, max_tokens: int = 500):
     sampling = Sampling(max_tokens=max_tokens)
-    return request_of(question(*exhibits), RULES, sampling, secret="s", context_tokens=context_tokens)
+    return request_of(
+        question(*exhibits), RULES, sampling, secret="s", context_tokens=context_tokens
+    )
 
 
 def test_what_does_not_fit_is_left_out_whole_and_cannot_be_cited():
@@ -59,7 +63,10 @@ def test_rules_stand_at_head_and_tail_also_after_a_second_try_and_what_the_model
         Message(role="assistant", content=forged),
         Message(role="user", content="That answer cannot be used."),
     )
-    for sent in (pinned_request(request, RULES), pinned_request(request.model_copy(update={"messages": again}), RULES)):
+    for sent in (
+        pinned_request(request, RULES),
+        pinned_request(request.model_copy(update={"messages": again}), RULES),
+    ):
         assert sent.messages[0].content.startswith(block)
         assert sent.messages[-1].content.endswith(block)
         assert sum(message.content.count(OPEN) for message in sent.messages) == 2
@@ -84,7 +91,9 @@ def test_the_version_of_a_prompt_is_that_of_its_text_with_everything_inserted(tm
     assert read_prompt("one", other).version != first.version
 
 
-@pytest.mark.parametrize("name", ["arbiter", "steelman", "reviser", "repair", "auditor", "experiment"])
+@pytest.mark.parametrize(
+    "name", ["arbiter", "steelman", "reviser", "repair", "auditor", "experiment"]
+)
 def test_every_prompt_is_short_and_says_everything(name):
     prompt = read_prompt(name)
     assert "{{" not in prompt.text

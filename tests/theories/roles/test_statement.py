@@ -2,14 +2,14 @@
 
 import pytest
 
-from language_models.fence import fence
-from language_models.pins import active
-from theories.roles.answer import Statement, TypedClaim
-from theories.roles.exhibit import Exhibit
-from theories.roles.record import CheckedStatement
-from theories.roles.rule import OWN_RULES, pins_of
-from theories.roles.statement import checked, conjecture
-from theories.roles.typed_claim import ClaimFact
+from lakatos.language_models.fence import fence
+from lakatos.language_models.pins import active
+from lakatos.theories.roles.answer import Statement, TypedClaim
+from lakatos.theories.roles.exhibit import Exhibit
+from lakatos.theories.roles.record import CheckedStatement
+from lakatos.theories.roles.rule import OWN_RULES, pins_of
+from lakatos.theories.roles.statement import checked, conjecture
+from lakatos.theories.roles.typed_claim import ClaimFact
 
 CASE, ANSWERS, TOOL = "a" * 64, "b" * 64, "c" * 64
 PLACE = {"experiment": "2.1", "trial": 23}
@@ -19,12 +19,22 @@ SHOWN = (
         "answers",
         [],
         ANSWERS,
-        (ClaimFact("share", 0.8123, "people", option="second", **PLACE), ClaimFact("answers", 60.0, "people", **PLACE)),
+        (
+            ClaimFact("share", 0.8123, "people", option="second", **PLACE),
+            ClaimFact("answers", 60.0, "people", **PLACE),
+        ),
     ),
     Exhibit("score", {"lines": [{"theory": "Tallying", "score": -0.4387}]}, TOOL),
 )
 RULES = active(pins_of(), "arbiter", 1)
-SHARE = {"quantity": "share", "of": "people", "option": "second", "value": "0.81", "unit": "share", **PLACE}
+SHARE = {
+    "quantity": "share",
+    "of": "people",
+    "option": "second",
+    "value": "0.81",
+    "unit": "share",
+    **PLACE,
+}
 BEHIND = {"quantity": "score", "of": "Tallying", "against": "Take the best", "direction": "below", "value": "0.031",
           "unit": "nats per choice"}  # fmt: skip
 
@@ -34,7 +44,11 @@ def claim(**given):
     return TypedClaim(**{**empty, **given})
 
 
-def said(*claims, cites=("#aaaaaaaa", "#bbbbbbbb", "#cccccccc"), text="In experiment 2.1 nine of ten did."):
+def said(
+    *claims,
+    cites=("#aaaaaaaa", "#bbbbbbbb", "#cccccccc"),
+    text="In experiment 2.1 nine of ten did.",
+):
     return checked(Statement(text=text, cites=cites, claims=claims), RULES, SHOWN)
 
 
@@ -66,7 +80,10 @@ def test_a_claim_that_the_cited_records_give_is_supported_in_the_words_of_the_la
         ({**BEHIND, "direction": "above"}, "Tallying is not above Take the best there"),
         ({**BEHIND, "value": "-0.031"}, "say above or below"),
         ({**BEHIND, "unit": "none"}, "is stated in nats per choice"),
-        ({**SHARE, "trial": 22}, "hold no share of the second option on trial 22 in experiment 2.1"),
+        (
+            {**SHARE, "trial": 22},
+            "hold no share of the second option on trial 22 in experiment 2.1",
+        ),
         ({**SHARE, "experiment": "1.1"}, "hold no share"),
         ({**SHARE, "of": "Tallying"}, "hold no share"),
         ({**SHARE, "option": "first"}, "hold no share"),
@@ -99,7 +116,10 @@ def test_one_wrong_claim_is_enough():
 
 def test_a_claim_rests_on_the_records_that_its_statement_cites_and_on_no_others():
     assert "hold no share" in said(claim(**SHARE), cites=("#aaaaaaaa",)).problems[0]
-    assert "#dddddddd: no such record was shown" in said(claim(**BEHIND), cites=("#aaaaaaaa", "#dddddddd")).problems
+    assert (
+        "#dddddddd: no such record was shown"
+        in said(claim(**BEHIND), cites=("#aaaaaaaa", "#dddddddd")).problems
+    )
 
 
 def test_what_a_pinned_rule_forbids_to_say_is_not_believed_whatever_it_claims():

@@ -5,18 +5,18 @@ import re
 import numpy as np
 import pytest
 
-from experiments.domains import DOMAINS
-from experiments.participants.simulated import as_trials
-from theories.advocate import GrammarAdvocate
-from theories.behave import behave
-from theories.check import check_theory
-from theories.evaluate import evaluate, evaluate_program, n_statements
-from theories.families import FAMILIES
-from theories.laboratory import Laboratory
-from theories.roles.answer import Stated, Successor
-from theories.roles.prompt import read_prompt
-from theories.roles.tryout import program_of, try_program
-from theories.theory import TheoryProgram, read_program
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.participants.simulated import as_trials
+from lakatos.theories.advocate import GrammarAdvocate
+from lakatos.theories.behave import behave
+from lakatos.theories.check import check_theory
+from lakatos.theories.evaluate import evaluate, evaluate_program, n_statements
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.roles.answer import Stated, Successor
+from lakatos.theories.roles.prompt import read_prompt
+from lakatos.theories.roles.tryout import program_of, try_program
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN, FAMILY = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
 GOOD = '''"""Totals: people take the higher sum, and err."""
@@ -78,7 +78,9 @@ def test_fences_are_taken_off_and_stated_predictions_written_in():
     program = program_of(successor(f"```python\n{GOOD}```", stated), "w", ())
     assert program.source.startswith(GOOD.rstrip())
     assert "PREDICTIONS = [{'property': 'reverses', 'in': 'sides'}]" in program.source
-    again = program_of(successor(program.source, stated, Stated(relation="ignores", varied="scale")), "w", ())
+    again = program_of(
+        successor(program.source, stated, Stated(relation="ignores", varied="scale")), "w", ()
+    )
     assert again.source.count("PREDICTIONS") == 1
     assert again.source.count("reverses") == 1
     assert "ignores" in again.source
@@ -86,11 +88,16 @@ def test_fences_are_taken_off_and_stated_predictions_written_in():
 
 def test_text_that_is_no_python_is_left_for_the_checks_to_refuse():
     for text in ("not python at all (", "PREDICTIONS = 3", "\x00", "def " * 1000):
-        assert program_of(successor(text, Stated(relation="reverses", varied="sides")), "w", ()).source == text
+        assert (
+            program_of(successor(text, Stated(relation="reverses", varied="sides")), "w", ()).source
+            == text
+        )
 
 
 def test_what_passes_is_fitted_within_its_declared_limits_and_scored(laboratory, trials):
-    found = attempt(laboratory, trials, successor(GOOD, Stated(relation="reverses", varied="sides")))
+    found = attempt(
+        laboratory, trials, successor(GOOD, Stated(relation="reverses", varied="sides"))
+    )
     assert found.outcome == "submitted", found.reason
     prior = found.theory.priors["lapse"]
     assert (prior.kind, prior.low, prior.high) == ("normal", 0.0, 0.8)
@@ -122,7 +129,9 @@ def test_the_same_source_twice_is_a_duplicate_before_and_after_fitting(laborator
         (GOOD, (Stated(relation="ignores", varied="weather"),), "cannot vary 'weather'"),
     ],
 )
-def test_what_fails_is_refused_with_the_words_that_its_author_is_told(laboratory, trials, source, stated, reason):
+def test_what_fails_is_refused_with_the_words_that_its_author_is_told(
+    laboratory, trials, source, stated, reason
+):
     found = attempt(laboratory, trials, successor(source, *stated))
     assert found.outcome == "refused"
     assert reason in found.reason

@@ -4,8 +4,8 @@ import shutil
 import numpy as np
 import pytest
 
-from theories.sandbox.client import Level, Limits, Sandbox
-from theories.sandbox.process import Zygote
+from lakatos.theories.sandbox.client import Level, Limits, Sandbox
+from lakatos.theories.sandbox.process import Zygote
 
 HONEST = '''"""Difference: people follow the difference."""
 def choose(parameters, trials, xp):
@@ -35,16 +35,24 @@ class OrdinarySandbox(Sandbox):
             (uid,) = [line.split()[1] for line in file if line.startswith("Uid:")]
         assert int(uid) == NOBODY
         hello = zygote.hello
-        return zygote, Level(tuple(hello["layers"]), hello["landlock_abi"], hello["python"], hello["numpy"])
+        return zygote, Level(
+            tuple(hello["layers"]), hello["landlock_abi"], hello["python"], hello["numpy"]
+        )
 
 
-@pytest.fixture(scope="session", params=["embedded", "bwrap", pytest.param("ordinary", marks=pytest.mark.long)])
+@pytest.fixture(
+    scope="session", params=["embedded", "bwrap", pytest.param("ordinary", marks=pytest.mark.long)]
+)
 def sandbox(request):
     """Theories' processes at each level, and where root runs the tests also as an ordinary user."""
     if request.param == "ordinary":
         if os.getuid() != 0 or not shutil.which("setpriv"):
-            pytest.skip("only root with setpriv can become an ordinary user; an ordinary user is one anyway")
-        with OrdinarySandbox(limits=Limits(wall_seconds=20.0, memory_bytes=512 * 2**20), bwrap=False) as sandbox:
+            pytest.skip(
+                "only root with setpriv can become an ordinary user; an ordinary user is one anyway"
+            )
+        with OrdinarySandbox(
+            limits=Limits(wall_seconds=20.0, memory_bytes=512 * 2**20), bwrap=False
+        ) as sandbox:
             yield sandbox
         return
     if request.param == "bwrap" and not shutil.which("bwrap"):
@@ -65,7 +73,10 @@ def stimuli():
 def honest(stimuli):
     """Runs an honest theory and compares it with the same arithmetic here, and with what it answered first."""
     slope = np.array([0.1, 0.5, 2.0])
-    expected = [1 / (1 + np.exp(-slope[:, None] * (arrays["x"][:, 1] - arrays["x"][:, 0]))) for arrays in stimuli]
+    expected = [
+        1 / (1 + np.exp(-slope[:, None] * (arrays["x"][:, 1] - arrays["x"][:, 0])))
+        for arrays in stimuli
+    ]
 
     first = []
 

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from theories.errors import (
+from lakatos.theories.errors import (
     SandboxUnavailableError,
     TheoryLintError,
     TheoryProbabilityError,
@@ -19,8 +19,8 @@ from theories.errors import (
     TheoryShapeError,
     TheoryTimeoutError,
 )
-from theories.sandbox.client import Limits, Sandbox
-from theories.sandbox.doctor import KNOWN_LAYERS, probe
+from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.sandbox.doctor import KNOWN_LAYERS, probe
 
 DRAWS = {"w": np.array([0.2, 0.4, 0.9])}
 X = [{"x": np.zeros((5, 2))}]
@@ -36,7 +36,9 @@ def test_honest_theory_equals_the_same_arithmetic_here(sandbox, honest):
 
 
 def test_all_options_may_be_returned(sandbox):
-    source = body("w = parameters['w'] + 0 * trials['x'][:, 0]\nreturn xp.stack([w / 2, w / 2, 1 - w], axis=-1)")
+    source = body(
+        "w = parameters['w'] + 0 * trials['x'][:, 0]\nreturn xp.stack([w / 2, w / 2, 1 - w], axis=-1)"
+    )
     (answer,) = sandbox.probabilities(source, DRAWS, X, n_options=3)
     assert answer.shape == (3, 5, 3)
     assert np.allclose(answer[1], [0.2, 0.2, 0.6])
@@ -60,7 +62,9 @@ def test_theory_that_does_not_broadcast_runs_draw_by_draw_and_says_so(sandbox, s
 
 
 def test_draws_and_trials_that_line_up_by_accident_are_found_out(sandbox):
-    source = body("return xp.tile(parameters['w'].reshape(-1), (len(parameters['w']), 3 // len(parameters['w'])))")
+    source = body(
+        "return xp.tile(parameters['w'].reshape(-1), (len(parameters['w']), 3 // len(parameters['w'])))"
+    )
     with sandbox.open_session(source, [{"x": np.zeros(3)}]) as session:
         (answer,) = session.probabilities(DRAWS)
         assert not session.broadcasts
@@ -93,13 +97,19 @@ def test_session_survives_an_exception_of_its_theory(sandbox):
         "if parameters['w'].max() > 1:\n    raise ValueError('too large')\nreturn parameters['w'] + 0 * trials.x[:, 0]"
     )
     with sandbox.open_session(source, X) as session:
-        with pytest.raises(TheoryRaisedError, match="ValueError at line 3 of the source: too large"):
+        with pytest.raises(
+            TheoryRaisedError, match="ValueError at line 3 of the source: too large"
+        ):
             session.probabilities({"w": np.array([2.0, 3.0])})
         assert session.probabilities(DRAWS)[0].shape == (3, 5, 2)
 
 
 def test_numbers_truth_values_and_text_arrive_as_they_are(sandbox):
-    arrays = {"n": np.arange(3), "flag": np.array([True, False, True]), "label": np.array(["a", "bcd", "é"])}
+    arrays = {
+        "n": np.arange(3),
+        "flag": np.array([True, False, True]),
+        "label": np.array(["a", "bcd", "é"]),
+    }
     source = body(
         "ok = trials['n'].dtype == int and trials['flag'].dtype == bool\n"
         "ok = ok and list(trials['label']) == ['a', 'bcd', 'é']\n"
@@ -142,7 +152,9 @@ def choose(parameters, trials, xp):
 
 def test_large_answers_come_back_whole(sandbox):
     stimuli = [{"x": np.linspace(0, 1, 4000)[:, None]}]
-    with sandbox.open_session(body("return parameters['w'] * trials['x'][:, 0]"), stimuli) as session:
+    with sandbox.open_session(
+        body("return parameters['w'] * trials['x'][:, 0]"), stimuli
+    ) as session:
         w = np.linspace(0, 1, 500)
         (answer,) = session.probabilities({"w": w})
     assert np.allclose(answer[..., 1], np.outer(w, stimuli[0]["x"]))
@@ -224,19 +236,25 @@ def test_each_failure_has_its_own_error(sandbox, honest, source, error, match):
 def test_endless_theory_is_stopped_by_the_clock(sandbox, honest):
     start = time.monotonic()
     with pytest.raises(TheoryTimeoutError, match=r"took longer than 0\.5 s"):
-        sandbox.probabilities(body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=0.5))
+        sandbox.probabilities(
+            body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=0.5)
+        )
     assert time.monotonic() - start < 10
     assert honest(sandbox)
 
 
 def test_endless_theory_is_stopped_by_its_processor_time(sandbox, honest):
     with pytest.raises(TheoryTimeoutError, match=r"more than 0.3 s of processor time"):
-        sandbox.probabilities(body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=60, cpu_seconds=0.3))
+        sandbox.probabilities(
+            body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=60, cpu_seconds=0.3)
+        )
     assert honest(sandbox)
 
 
 def test_session_is_over_after_a_time_out(sandbox):
-    source = body("while parameters['w'][0, 0] > 0:\n    pass\nreturn xp.zeros((len(parameters['w']), 5))")
+    source = body(
+        "while parameters['w'][0, 0] > 0:\n    pass\nreturn xp.zeros((len(parameters['w']), 5))"
+    )
     with sandbox.open_session(source, X, limits=Limits(wall_seconds=0.3)) as session:
         assert session.probabilities({"w": np.zeros(2)})[0].shape == (2, 5, 2)
         with pytest.raises(TheoryTimeoutError):
@@ -288,14 +306,16 @@ def wait_for_end(session):
     assert poll.poll(10_000)
 
 
-@pytest.mark.skipif(not shutil.which("setarch"), reason="needs setarch to pretend to be an unknown architecture")
+@pytest.mark.skipif(
+    not shutil.which("setarch"), reason="needs setarch to pretend to be an unknown architecture"
+)
 def test_layer_that_the_machine_lacks_is_left_out_and_can_be_required():
     program = f"""
 import sys
 sys.path.insert(0, {os.getcwd()!r})
 import numpy as np
-from theories.errors import SandboxUnavailableError
-from theories.sandbox.client import Sandbox
+from lakatos.theories.errors import SandboxUnavailableError
+from lakatos.theories.sandbox.client import Sandbox
 source, data = "def choose(p, t, xp): return xp.full(2, 0.5)", [{{"x": np.zeros(2)}}]
 with Sandbox() as sandbox:
     print(sandbox.probabilities(source, {{}}, data)[0].shape, sandbox.level.layers)
@@ -305,7 +325,11 @@ except SandboxUnavailableError as error:
     print("refused:", error)
 """
     told = subprocess.run(
-        ["setarch", "i686", sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        ["setarch", "i686", sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     ).stdout
     assert "(1, 2, 2)" in told
     assert "'seccomp'" not in told

@@ -21,15 +21,20 @@ import time
 import numpy as np
 import pytest
 
-from experiments.domains.multiattribute import MultiattributeDomain
-from experiments.task import Stimuli, Trials
-from theories.check import load_theory
-from theories.errors import TheoryError, TheoryProbabilityError, TheoryResourceError, TheoryTimeoutError
-from theories.sandbox import client
-from theories.sandbox.client import Limits
-from theories.sandbox.shared import make_shared
-from theories.sequence import follow
-from theories.theory import TheoryProgram
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.check import load_theory
+from lakatos.theories.errors import (
+    TheoryError,
+    TheoryProbabilityError,
+    TheoryResourceError,
+    TheoryTimeoutError,
+)
+from lakatos.theories.sandbox import client
+from lakatos.theories.sandbox.client import Limits
+from lakatos.theories.sandbox.shared import make_shared
+from lakatos.theories.sequence import follow
+from lakatos.theories.theory import TheoryProgram
 
 
 def named(text):
@@ -215,7 +220,7 @@ return hooked.x
 import importlib, json
 return importlib.reload(json)
 # append to own program
-import theories.sandbox.wire as wire
+import lakatos.theories.sandbox.wire as wire
 open(wire.__file__, 'ab').close()
 return True
 # numpy save
@@ -282,7 +287,7 @@ return random.SystemRandom().random()
 # entropy by numpy
 return np.random.default_rng().random()
 # import from the project
-import theories.errors
+import lakatos.theories.errors
 return True
 # import from site packages
 import scipy.stats
@@ -497,7 +502,9 @@ def fully_protected(sandbox):
     """Some attempts would do harm where a layer is missing."""
     missing = {"seccomp", "landlock", "no_capabilities"} - set(sandbox.level.layers)
     if missing:
-        pytest.skip(f"this machine lacks {', '.join(sorted(missing))}, without which hostile theories are not run")
+        pytest.skip(
+            f"this machine lacks {', '.join(sorted(missing))}, without which hostile theories are not run"
+        )
 
 
 @pytest.fixture
@@ -533,7 +540,9 @@ def world(tmp_path, monkeypatch):
         @staticmethod
         def restore():
             for name in set(os.listdir(tmp_path)) - set(listed):
-                shutil.rmtree(tmp_path / name) if (tmp_path / name).is_dir() else os.unlink(tmp_path / name)
+                shutil.rmtree(tmp_path / name) if (tmp_path / name).is_dir() else os.unlink(
+                    tmp_path / name
+                )
             marker.write_text("held out\n")
             for service in services:
                 service.visits = 0
@@ -583,7 +592,9 @@ def test_attempt_that_works_outside_fails_inside(sandbox, honest, world, name):
     text = HARMLESS[name]
     if name not in WORKED_OUTSIDE:
         program = f"{world.text}{PRELUDE}{attempt(text)}print('won' if attempt() else 'lost')"
-        outside = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+        outside = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, timeout=60, check=False
+        )
         WORKED_OUTSIDE[name] = b"won" in outside.stdout
     if not WORKED_OUTSIDE[name]:
         pytest.skip("this does not work outside the sandbox either")
@@ -610,7 +621,12 @@ def test_attempt_on_the_machine_fails(sandbox, honest, world, name):
 
 def test_attempt_that_needs_nothing_succeeds(sandbox, world):
     """Attempts would mean nothing if they failed for want of a module."""
-    assert outcome(sandbox, hostile(world, "return os.getuid() >= 0 and ctypes.CDLL(None).getuid() >= 0")) == 1.0
+    assert (
+        outcome(
+            sandbox, hostile(world, "return os.getuid() >= 0 and ctypes.CDLL(None).getuid() >= 0")
+        )
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -636,11 +652,15 @@ def test_attempt_that_needs_nothing_succeeds(sandbox, world):
         ("import pickle\nos.write(4, pickle.dumps(print) * 9)", TheoryResourceError, "expected form"),
     ],
 )  # fmt: skip
-def test_misbehaving_process_is_ended_with_its_own_error(sandbox, honest, world, text, error, match):
+def test_misbehaving_process_is_ended_with_its_own_error(
+    sandbox, honest, world, text, error, match
+):
     start = time.monotonic()
     # The limit is short where it is what ends the process, and out of the way on a busy machine where it is not.
     wall_seconds = 0.6 if error is TheoryTimeoutError else 5.0
-    result = outcome(sandbox, hostile(world, text), wall_seconds=wall_seconds, memory_bytes=512 * 2**20)
+    result = outcome(
+        sandbox, hostile(world, text), wall_seconds=wall_seconds, memory_bytes=512 * 2**20
+    )
     assert isinstance(result, error)
     assert match in str(result)
     assert time.monotonic() - start < 10
@@ -679,7 +699,7 @@ def test_children_end_with_their_zygote(sandbox, world):
 import os, sys
 sys.path.insert(0, {os.getcwd()!r})
 import numpy as np
-from theories.sandbox.client import Sandbox, Limits
+from lakatos.theories.sandbox.client import Sandbox, Limits
 sandbox = Sandbox(bwrap={"bwrap" in sandbox.level.layers})
 sandbox.level
 import threading
@@ -690,7 +710,9 @@ import time; time.sleep(1.0)
 print(sandbox._zygote._process.pid, flush=True)
 os.kill(os.getpid(), 9)
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
     session = int(told.stdout)
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline and alive_below(session):
@@ -771,7 +793,9 @@ return True
 """Attempts on what the laboratory has sent; each must fail."""
 
 
-def in_shared_memory(world, text, then="return xp.full((len(parameters['w']), len(trials['x'])), 0.25)"):
+def in_shared_memory(
+    world, text, then="return xp.full((len(parameters['w']), len(trials['x'])), 0.25)"
+):
     return f"""{world.text}{PRELUDE}{FIND}
 def attempt(trials):
 {textwrap.indent(text, "    ")}
@@ -851,7 +875,9 @@ def test_damage_to_shared_memory_stays_with_its_process(sandbox, honest, world, 
             pass
         assert bytes(shared._sent[: 8 * MANY]) == np.arange(float(MANY)).tobytes()
         assert len(shared._answers) == shared.answer_bytes
-        assert len(shared._answers[-8:]) == 8  # would end this process if the memory had been cut short
+        assert (
+            len(shared._answers[-8:]) == 8
+        )  # would end this process if the memory had been cut short
     assert time.monotonic() - begun < 15
     assert honest(sandbox)
 
@@ -997,7 +1023,9 @@ def test_answers_that_are_not_predicted_yet_are_nowhere_in_the_process(sandbox, 
     """Each step's feedback is a number of its own. The theory looks for them everywhere in its memory, and finds those
     that it has been told, so that it would find the others if they were there."""
     domain, n_steps = MultiattributeDomain(), 3
-    stimuli = domain.space({"validities": [0.9, 0.6], "levels": [0, 1], "dominated": True}).take([0, 1])
+    stimuli = domain.space({"validities": [0.9, 0.6], "levels": [0, 1], "dominated": True}).take(
+        [0, 1]
+    )
     stimuli = Stimuli({**stimuli.arrays, "x": np.ones(2)})
     step = np.tile(np.arange(n_steps), n_people)
     trials = Trials(
@@ -1009,7 +1037,9 @@ def test_answers_that_are_not_predicted_yet_are_nowhere_in_the_process(sandbox, 
         count=np.ones(len(step), dtype=int),
         feedback={"reward": 7_000_000.0 + step + 1},
     )
-    with sandbox.open_session(SCAN, [], lint=False, limits=Limits(wall_seconds=60, cpu_seconds=60)) as session:
+    with sandbox.open_session(
+        SCAN, [], lint=False, limits=Limits(wall_seconds=60, cpu_seconds=60)
+    ) as session:
         found = follow(session, domain, {"w": np.ones(1)}, trials)
     assert np.array_equal(found.own[:, :, 1], np.tile([0.25, 0.75, 0.75], (n_people, 1)))
     assert honest(sandbox)
@@ -1050,7 +1080,9 @@ def number():
 
 
 @pytest.mark.parametrize("name", TIME_AND_CHANCE)
-def test_theory_that_answers_by_time_chance_or_earlier_calls_is_refused(sandbox, honest, monkeypatch, name):
+def test_theory_that_answers_by_time_chance_or_earlier_calls_is_refused(
+    sandbox, honest, monkeypatch, name
+):
     source = f'"""Chance: people differ from moment to moment."""\nPARAMETERS = {{}}\n{TIME_AND_CHANCE[name]}\n'
     source += "def choose(parameters, trials, xp):\n    return xp.full((1, len(trials['ratings'])), number())\n"
     monkeypatch.setattr(client, "check_source", lambda *_: None)
@@ -1066,7 +1098,14 @@ def test_generators_of_numpy_start_alike_in_every_call_and_process(sandbox):
 
 
 def test_there_are_at_least_sixty_distinct_attempts():
-    own = [*HARMLESS.values(), *HARMFUL.values(), *SHARED.values(), *DAMAGE.values(), *TIME_AND_CHANCE.values(), EARLY]
+    own = [
+        *HARMLESS.values(),
+        *HARMFUL.values(),
+        *SHARED.values(),
+        *DAMAGE.values(),
+        *TIME_AND_CHANCE.values(),
+        EARLY,
+    ]
     assert len(set(own)) == len(own)
     assert len(own) >= 60
 

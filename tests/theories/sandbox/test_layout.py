@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from theories.sandbox.layout import Columns, columns
+from lakatos.theories.sandbox.layout import Columns, columns
 
 RNG = np.random.default_rng(0)
 VALUES, SHARES = RNG.normal(size=(7, 5, 3, 2)), RNG.random((7, 1))
@@ -25,7 +25,9 @@ def learned(values, shares, picked):
 
 def test_what_is_computed_is_what_numpy_computes():
     np.testing.assert_allclose(
-        learned(columns(VALUES), columns(SHARES), PICKED), learned(VALUES, SHARES, PICKED), rtol=1e-13
+        learned(columns(VALUES), columns(SHARES), PICKED),
+        learned(VALUES, SHARES, PICKED),
+        rtol=1e-13,
     )
 
 

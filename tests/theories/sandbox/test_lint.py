@@ -1,7 +1,7 @@
 import pytest
 
-from theories.errors import TheoryLintError
-from theories.sandbox.lint import check_source
+from lakatos.theories.errors import TheoryLintError
+from lakatos.theories.sandbox.lint import check_source
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,15 @@ def test_honest_source_passes(source):
         ("\n\nf(__x=1)", "line 3 uses the name '__x'"),
         ("x = 1\nfrom numpy import exp as __e", "line 2 uses the name '__e'"),
         ("from math import __doc__", "line 1 uses the name '__doc__'"),
-        ("x = (i for i in y)\nx.gi_frame", r"line 2 uses \.gi_frame; theories do not look into the interpreter"),
+        (
+            "x = (i for i in y)\nx.gi_frame",
+            r"line 2 uses \.gi_frame; theories do not look into the interpreter",
+        ),
         ("error.tb_frame", r"line 1 uses \.tb_frame"),
-        ("\nx = '{0.__class__}'.format(y)", "line 2 holds a format string that reaches for a name starting with __"),
+        (
+            "\nx = '{0.__class__}'.format(y)",
+            "line 2 holds a format string that reaches for a name starting with __",
+        ),
         ("f'{y.__class__}'", "line 1 uses the name '__class__'"),
         ("\neval('1')", r"line 2 calls eval\(\)"),
         ("getattr(x, 'y')", r"line 1 calls getattr\(\)"),

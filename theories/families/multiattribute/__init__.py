@@ -8,8 +8,8 @@ some to say the opposite (*direction*), let weights depend on the *context* or o
 some people or some trials may be ruled by an*other* strategy, and some choices are *lapses*.
 """
 
-from theories.families.family import Family
-from theories.families.multiattribute.seed import SEEDS
-from theories.families.multiattribute.skeleton import GRAMMAR
+from lakatos.theories.families.family import Family
+from lakatos.theories.families.multiattribute.seed import SEEDS
+from lakatos.theories.families.multiattribute.skeleton import GRAMMAR
 
 FAMILY = Family("multiattribute", GRAMMAR, SEEDS)

@@ -5,14 +5,16 @@ Each is a ``score`` of both products, ``(..., n_trials, 2)``, or a ``lead`` of p
 
 from __future__ import annotations
 
-from theories.families.multiattribute.shared import EINHORN, FIRST, ORDER_EFFECTS, SHARE
-from theories.families.parameter import Literal, normal, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.multiattribute.shared import EINHORN, FIRST, ORDER_EFFECTS, SHARE
+from lakatos.theories.families.parameter import Literal, normal, uniform
+from lakatos.theories.grammar import Mechanism
 
 PAIRS = ("best_two_both_difference", "best_two_unlike_difference")
 EVERYWHERE = ("rating", "lead", "less_valid_rating", "dominance", "validity")
 """Predictions that a bonus of either sign destroys, whatever it is for."""
-EDGELL = "Edgell (1978), Organizational Behavior and Human Performance 22(3), 404-416 (configural cues)."
+EDGELL = (
+    "Edgell (1978), Organizational Behavior and Human Performance 22(3), 404-416 (configural cues)."
+)
 
 
 def _accent(
@@ -26,13 +28,18 @@ def _accent(
 ) -> Mechanism:
     """Add ``lead``, or the difference in ``score``, times a bonus to the evidence."""
     bonus = f"{name}_bonus"
-    lead = "lead" if code.startswith("lead") or "\nlead = " in code else "(score[..., 1] - score[..., 0])"
+    lead = (
+        "lead"
+        if code.startswith("lead") or "\nlead = " in code
+        else "(score[..., 1] - score[..., 0])"
+    )
     return Mechanism(
         "accent",
         name,
         claim,
         f'{code}\nevidence = evidence + parameters["{bonus}"] * {lead}',
-        {bonus: normal(0.0, 1.0, 5.0, "evidence", "what it adds; below 0 it counts against")} | (more or {}),
+        {bonus: normal(0.0, 1.0, 5.0, "evidence", "what it adds; below 0 it counts against")}
+        | (more or {}),
         answers,
         citation,
         breaks=(*EVERYWHERE, *breaks),
@@ -171,7 +178,9 @@ ACCENT = (
         EINHORN,
         {
             "good": uniform(0.01, 1.0, SHARE, "lowest rating that is good"),
-            "enough_cues": uniform(0.05, 1.0, "share of the cues", "cues with a good rating that suffice"),
+            "enough_cues": uniform(
+                0.05, 1.0, "share of the cues", "cues with a good rating that suffice"
+            ),
         },
         breaks=("shared_rating",),
     ),
@@ -225,8 +234,12 @@ ACCENT = (
         PAIRS,
         EDGELL,
         {
-            "pair_best_third": normal(0.0, 1.0, 3.0, "ratio", "of the best and third cue, relative to the best two"),
-            "pair_second_third": normal(0.0, 1.0, 3.0, "ratio", "of the second and third cue, likewise"),
+            "pair_best_third": normal(
+                0.0, 1.0, 3.0, "ratio", "of the best and third cue, relative to the best two"
+            ),
+            "pair_second_third": normal(
+                0.0, 1.0, 3.0, "ratio", "of the second and third cue, likewise"
+            ),
         },
         breaks=("shared_rating", "cue_order", "validity_order"),
     ),
@@ -243,7 +256,9 @@ ACCENT = (
             "pair_second_fourth": normal(
                 0.0, 1.0, 3.0, "ratio", "of the second and fourth cue, relative to the best's"
             ),
-            "pair_third_fourth": normal(0.0, 1.0, 3.0, "ratio", "of the third and fourth cue, likewise"),
+            "pair_third_fourth": normal(
+                0.0, 1.0, 3.0, "ratio", "of the third and fourth cue, likewise"
+            ),
         },
         breaks=("shared_rating", "cue_order", "validity_order"),
     ),

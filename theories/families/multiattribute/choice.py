@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from theories.families.multiattribute.shared import COOMBS, COUNTS, FIRST, ORDER_EFFECTS, PAYNE, REACTANCE, SHARE
-from theories.families.parameter import log_uniform, normal, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.multiattribute.shared import (
+    COOMBS,
+    COUNTS,
+    FIRST,
+    ORDER_EFFECTS,
+    PAYNE,
+    REACTANCE,
+    SHARE,
+)
+from lakatos.theories.families.parameter import log_uniform, normal, uniform
+from lakatos.theories.grammar import Mechanism
 
 RATINGS_DIFFER = "ratings[:, 1] - ratings[:, 0]"
 FIRST_REASON = f"xp.sign(first_that_differs({RATINGS_DIFFER}, rank, xp))"
@@ -39,7 +47,11 @@ APPRAISAL = (
         "suspicious_lead",
         "and distrust a lead that is too large, the more the larger it is",
         'evidence = evidence * xp.maximum(1 - xp.abs(evidence) / parameters["credible_lead"], -1.0)',
-        {"credible_lead": log_uniform(0.1, 6.0, EVIDENCE, "lead beyond which it speaks against the product")},
+        {
+            "credible_lead": log_uniform(
+                0.1, 6.0, EVIDENCE, "lead beyond which it speaks against the product"
+            )
+        },
         ("weighted_difference", "total_difference", "largest_difference"),
         COOMBS,
         breaks=("rating", "dominance", "validity"),
@@ -93,7 +105,11 @@ APPRAISAL = (
         "high_level_by_first_reason",
         "but decide by the most valid cue on which the products differ where ratings are high overall",
         f'evidence = xp.where({LEVEL} >= parameters["high_level"], {FIRST_REASON}, evidence)',
-        {"high_level": uniform(0.0, 1.0, SHARE, "mean rating of both products from which they do so")},
+        {
+            "high_level": uniform(
+                0.0, 1.0, SHARE, "mean rating of both products from which they do so"
+            )
+        },
         (*FIRST, "level"),
         PAYNE,
         breaks=(
@@ -111,7 +127,11 @@ APPRAISAL = (
         "low_level_by_first_reason",
         "but decide by the most valid cue on which the products differ where ratings are low overall",
         f'evidence = xp.where({LEVEL} < parameters["low_level"], {FIRST_REASON}, evidence)',
-        {"low_level": uniform(0.0, 1.0, SHARE, "mean rating of both products below which they do so")},
+        {
+            "low_level": uniform(
+                0.0, 1.0, SHARE, "mean rating of both products below which they do so"
+            )
+        },
         (*FIRST, "level"),
         PAYNE,
         breaks=(
@@ -129,7 +149,11 @@ APPRAISAL = (
         "many_differences_by_first_reason",
         "but decide by the most valid cue on which the products differ where they differ on many",
         f'evidence = xp.where({N_DIFFERENCES} >= parameters["too_many"] - 1e-9, {FIRST_REASON}, evidence)',
-        {"too_many": uniform(0.0, 1.0, "share of the cues", "cues that differ, from which they do so")},
+        {
+            "too_many": uniform(
+                0.0, 1.0, "share of the cues", "cues that differ, from which they do so"
+            )
+        },
         (*FIRST, "n_discriminating_cues"),
         PAYNE,
         breaks=("rating", "less_valid_rating", "cue_order", "validity", "validity_order"),
@@ -138,7 +162,11 @@ APPRAISAL = (
         "few_differences_by_first_reason",
         "but decide by the most valid cue on which the products differ where they differ on few",
         f'evidence = xp.where({N_DIFFERENCES} < parameters["too_few"], {FIRST_REASON}, evidence)',
-        {"too_few": uniform(0.0, 1.0, "share of the cues", "cues that differ, below which they do so")},
+        {
+            "too_few": uniform(
+                0.0, 1.0, "share of the cues", "cues that differ, below which they do so"
+            )
+        },
         (*FIRST, "n_discriminating_cues"),
         PAYNE,
         breaks=("rating", "less_valid_rating", "cue_order", "validity", "validity_order"),
@@ -150,7 +178,11 @@ BIAS = (
         "side",
         "lean to one side of the screen",
         'bias = bias + parameters["lean"]',
-        {"lean": normal(0.0, 0.3, 4.0, "log odds", "preference for product B whatever the ratings")},
+        {
+            "lean": normal(
+                0.0, 0.3, 4.0, "log odds", "preference for product B whatever the ratings"
+            )
+        },
         ("constant",),
         "Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
         breaks=("sides", "deterministic"),
@@ -163,7 +195,10 @@ CHOICE = (
         'p = logistic(parameters["sensitivity"] * evidence + bias, xp)',
         {
             "sensitivity": log_uniform(
-                0.1, 200.0, "log odds per unit of evidence", "how strictly choices follow the evidence"
+                0.1,
+                200.0,
+                "log odds per unit of evidence",
+                "how strictly choices follow the evidence",
             )
         },
         citation="Luce (1959), Individual Choice Behavior.",
@@ -187,7 +222,11 @@ CHOICE = (
         "random_walk",
         "note one reason after the other, at random by their share, until one product is so many reasons ahead",
         f'{LOG_SHARES}\np = logistic(parameters["reasons_ahead"] * log_shares + bias, xp)',
-        {"reasons_ahead": log_uniform(0.3, 30.0, "reasons", "lead at which one product is chosen; 1 takes the first")},
+        {
+            "reasons_ahead": log_uniform(
+                0.3, 30.0, "reasons", "lead at which one product is chosen; 1 takes the first"
+            )
+        },
         ("extremeness",),
         "Feller (1968), An Introduction to Probability Theory I, section XIV.2; Nosofsky & Palmeri (1997).",
     ),
@@ -252,14 +291,24 @@ STRATEGIES = (
 
 
 def _by_people(
-    name: str, claim: str, prefix: str, side: str, answers: tuple[str, ...], citation: str, breaks: tuple[str, ...]
+    name: str,
+    claim: str,
+    prefix: str,
+    side: str,
+    answers: tuple[str, ...],
+    citation: str,
+    breaks: tuple[str, ...],
 ) -> Mechanism:
     return Mechanism(
         "other",
         name,
         f"but some people {claim}",
         f'p = xp.where(parameters["{prefix}_type"] > 0, 0.5 + 0.5 * {side}, p)',
-        {f"{prefix}_type": normal(-1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so")},
+        {
+            f"{prefix}_type": normal(
+                -1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so"
+            )
+        },
         answers,
         citation,
         breaks=breaks,
@@ -267,14 +316,24 @@ def _by_people(
 
 
 def _by_trials(
-    name: str, claim: str, prefix: str, side: str, answers: tuple[str, ...], citation: str, breaks: tuple[str, ...]
+    name: str,
+    claim: str,
+    prefix: str,
+    side: str,
+    answers: tuple[str, ...],
+    citation: str,
+    breaks: tuple[str, ...],
 ) -> Mechanism:
     return Mechanism(
         "other",
         f"sometimes_{name}",
         f"but in some trials {claim}",
         f'p = p + parameters["{prefix}_share"] * (0.5 + 0.5 * {side} - p)',
-        {f"{prefix}_share": uniform(0.0, 1.0, "probability", "share of trials in which they do so")},
+        {
+            f"{prefix}_share": uniform(
+                0.0, 1.0, "probability", "share of trials in which they do so"
+            )
+        },
         answers,
         citation,
         breaks=(*breaks, "deterministic"),
@@ -288,7 +347,11 @@ OTHER = (
         "contrarians",
         "but some people choose the other product",
         'p = xp.where(parameters["contrary_type"] > 0, 1 - p, p)',
-        {"contrary_type": normal(-1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so")},
+        {
+            "contrary_type": normal(
+                -1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so"
+            )
+        },
         ("extremeness", "weighted_difference"),
         REACTANCE,
         breaks=("rating", "dominance", "validity"),

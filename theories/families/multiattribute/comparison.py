@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from theories.families.multiattribute.shared import COOMBS, COUNTS, SHARE
-from theories.families.parameter import log_uniform, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.multiattribute.shared import COOMBS, COUNTS, SHARE
+from lakatos.theories.families.parameter import log_uniform, uniform
+from lakatos.theories.grammar import Mechanism
 
 _comparison = partial(Mechanism, "comparison")
 DIFFERENCE = "difference = value[..., 1, :] - value[..., 0, :]"
@@ -57,7 +57,11 @@ COMPARISON = (
         "credible = xp.maximum(1 - xp.abs(difference) / "
         'parameters["credible_difference"][..., None], -1.0)\n'
         "difference = difference * credible",
-        {"credible_difference": log_uniform(0.1, 5.0, SHARE, "difference beyond which it speaks against the product")},
+        {
+            "credible_difference": log_uniform(
+                0.1, 5.0, SHARE, "difference beyond which it speaks against the product"
+            )
+        },
         ("largest_difference", "extreme_ratings_difference", "total_difference"),
         COOMBS,
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
@@ -75,7 +79,11 @@ COMPARISON = (
         "judge an advantage in proportion to both ratings together and a constant",
         f"{DIFFERENCE}\n"
         'difference = difference / (parameters["semi_saturation"][..., None] + xp.abs(value).sum(axis=-2))',
-        {"semi_saturation": log_uniform(0.02, 10.0, SHARE, "small means fully relative, large means absolute")},
+        {
+            "semi_saturation": log_uniform(
+                0.02, 10.0, SHARE, "small means fully relative, large means absolute"
+            )
+        },
         ("level", "worst_rating_difference", "largest_difference"),
         "Louie, Khaw & Glimcher (2013), PNAS 110(15), 6139-6144.",
     ),

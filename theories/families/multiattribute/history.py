@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from theories.families.multiattribute.shared import SHARE
-from theories.families.multiattribute.weight import CENTRED_RANK
-from theories.families.parameter import log_uniform, normal, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.multiattribute.shared import SHARE
+from lakatos.theories.families.multiattribute.weight import CENTRED_RANK
+from lakatos.theories.families.parameter import log_uniform, normal, uniform
+from lakatos.theories.grammar import Mechanism
 
 SIDE = "(response[..., 1] - response[..., 0])"
 RATINGS = 'trials["ratings"] / trials["rating_max"][:, None, None]'
@@ -21,9 +21,13 @@ STAY = "log odds"
 OTTO = "Rieskamp & Otto (2006), JEP: General 135(2), 207-236."
 
 _history = partial(Mechanism, "history")
-_history_of_side = partial(_history, start=f'state["side"] = {NOTHING_YET}', learn=f'state["side"] = {SIDE}')
+_history_of_side = partial(
+    _history, start=f'state["side"] = {NOTHING_YET}', learn=f'state["side"] = {SIDE}'
+)
 _history_of_count = partial(
-    _history, start=f'state["n_seen"] = {NOTHING_YET}', learn='state["n_seen"] = state["n_seen"] + 1'
+    _history,
+    start=f'state["n_seen"] = {NOTHING_YET}',
+    learn='state["n_seen"] = state["n_seen"] + 1',
 )
 
 HISTORY = (
@@ -31,7 +35,11 @@ HISTORY = (
         "perseveration",
         "tend to the side that they chose last, or away from it",
         'bias = bias + parameters["stickiness"] * state["side"]',
-        {"stickiness": normal(0.0, 1.0, 6.0, STAY, "for the side chosen last; below 0 people alternate")},
+        {
+            "stickiness": normal(
+                0.0, 1.0, 6.0, STAY, "for the side chosen last; below 0 people alternate"
+            )
+        },
         citation="Fruend, Wichmann & Macke (2014), Journal of Vision 14(7), 9.",
         breaks=("sides", "deterministic"),
     ),
@@ -40,8 +48,12 @@ HISTORY = (
         "tend to the side that they have chosen more often lately, or away from it",
         'bias = bias + parameters["habit_strength"] * state["habit"]',
         {
-            "habit_strength": normal(0.0, 1.5, 8.0, STAY, "for a side always chosen lately; below 0 people avoid it"),
-            "habit_rate": uniform(0.02, 1.0, "share per choice", "how fast a habit forms and fades"),
+            "habit_strength": normal(
+                0.0, 1.5, 8.0, STAY, "for a side always chosen lately; below 0 people avoid it"
+            ),
+            "habit_rate": uniform(
+                0.02, 1.0, "share per choice", "how fast a habit forms and fades"
+            ),
         },
         citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
         start=f'state["habit"] = {NOTHING_YET}',
@@ -54,8 +66,12 @@ HISTORY = (
         'tired = xp.sign(state["run"]) * (xp.abs(state["run"]) >= parameters["longest_run"])\n'
         'bias = bias - parameters["switching"] * tired',
         {
-            "switching": normal(1.0, 2.0, 8.0, STAY, "against the side; below 0 people hold on to it"),
-            "longest_run": uniform(1.0, 8.0, "choices", "of one side in a row after which it begins"),
+            "switching": normal(
+                1.0, 2.0, 8.0, STAY, "against the side; below 0 people hold on to it"
+            ),
+            "longest_run": uniform(
+                1.0, 8.0, "choices", "of one side in a row after which it begins"
+            ),
         },
         citation="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
         start=f'state["run"] = {NOTHING_YET}',
@@ -66,7 +82,11 @@ HISTORY = (
         "two_back",
         "tend to the side that they chose two trials ago, or away from it",
         'bias = bias + parameters["two_back"] * state["side_before"]',
-        {"two_back": normal(0.0, 1.0, 6.0, STAY, "for the side chosen two trials ago; below 0 people avoid it")},
+        {
+            "two_back": normal(
+                0.0, 1.0, 6.0, STAY, "for the side chosen two trials ago; below 0 people avoid it"
+            )
+        },
         citation="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
         start=f'state["side_last"] = {NOTHING_YET}\nstate["side_before"] = {NOTHING_YET}',
         learn=f'state["side_before"] = state["side_last"]\nstate["side_last"] = {SIDE}',
@@ -88,7 +108,11 @@ HISTORY = (
         "look more at the best cues after choosing one side, and more at the others after choosing the other",
         f'tilt = (parameters["side_focus"] * state["side"])[..., None] * {CENTRED_RANK}\n'
         "weight = weight * xp.exp(tilt)",
-        {"side_focus": normal(0.0, 5.0, 20.0, "log ratio", "how steeply weights fall with rank after choosing B")},
+        {
+            "side_focus": normal(
+                0.0, 5.0, 20.0, "log ratio", "how steeply weights fall with rank after choosing B"
+            )
+        },
         citation=OTTO,
         breaks=("cue_order", "validity", "validity_order"),
     ),
@@ -104,14 +128,22 @@ HISTORY = (
         "fatigue",
         "care less about the cues as trials go by, or more",
         'weight = weight * xp.exp(-parameters["fatigue"] * state["n_seen"] / 50)[..., None]',
-        {"fatigue": normal(0.0, 0.5, 3.0, "per 50 trials", "log ratio by which reasons lose weight")},
+        {
+            "fatigue": normal(
+                0.0, 0.5, 3.0, "per 50 trials", "log ratio by which reasons lose weight"
+            )
+        },
         citation="Hockey (2013), The Psychology of Fatigue.",
     ),
     _history(
         "carry_over",
         "carry the evidence of the trial before over to this one, or contrast this one with it",
         'bias = bias + parameters["carry_over"] * state["before"]',
-        {"carry_over": normal(0.0, 2.0, 10.0, "log odds per weighted difference", "below 0 for contrast")},
+        {
+            "carry_over": normal(
+                0.0, 2.0, 10.0, "log odds per weighted difference", "below 0 for contrast"
+            )
+        },
         citation="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
         start=f'state["before"] = {NOTHING_YET}',
         learn=f"shown = {RATINGS}\n"
@@ -122,7 +154,11 @@ HISTORY = (
         "supporting_cues",
         "look more at the cues that spoke for the product chosen last, or less",
         'weight = weight * xp.exp(parameters["confirmation"][..., None] * state["supported"])',
-        {"confirmation": normal(0.0, 1.0, 4.0, "log ratio", "attention to a cue that supported the last choice")},
+        {
+            "confirmation": normal(
+                0.0, 1.0, 4.0, "log ratio", "attention to a cue that supported the last choice"
+            )
+        },
         citation="Russo, Medvec & Meloy (1996), Organizational Behavior and Human Decision Processes 66(1), 102-110.",
         start=f'state["supported"] = {NO_CUES_YET}',
         learn=f'shown = {RATINGS}\nstate["supported"] = xp.sign(shown[:, 1] - shown[:, 0]) * {SIDE}[..., None]',
@@ -134,7 +170,9 @@ HISTORY = (
         'bias = bias + parameters["satisfied_stay"] * state["side"] '
         '* xp.sign(state["obtained"] - parameters["satisfied_from"])',
         {
-            "satisfied_stay": normal(1.0, 1.0, 6.0, STAY, "for staying when satisfied and leaving when not"),
+            "satisfied_stay": normal(
+                1.0, 1.0, 6.0, STAY, "for staying when satisfied and leaving when not"
+            ),
             "satisfied_from": uniform(0.0, 1.0, SHARE, "mean rating that satisfies"),
         },
         citation="Nowak & Sigmund (1993), Nature 364, 56-58.",
@@ -147,7 +185,11 @@ HISTORY = (
         "tend to the product that resembles the one they chose last, or to the other",
         'far = xp.abs(ratings - state["chosen"][..., None, :]).mean(axis=-1)\n'
         'bias = bias + parameters["same_again"] * (far[..., 0] - far[..., 1])',
-        {"same_again": normal(0.0, 3.0, 20.0, "log odds per scale", "for the more similar product")},
+        {
+            "same_again": normal(
+                0.0, 3.0, 20.0, "log odds per scale", "for the more similar product"
+            )
+        },
         citation="Gilboa & Schmeidler (1995), Quarterly Journal of Economics 110(3), 605-639.",
         start=f'state["chosen"] = 0.5 + {NO_CUES_YET}',
         learn=f'state["chosen"] = {CHOSEN}',
@@ -157,7 +199,11 @@ HISTORY = (
         "take_turns",
         "decide every second trial with another weight on all reasons, even against them",
         'weight = weight * xp.where(state["n_seen"] % 2 == 1, parameters["second_turn"], 1.0)[..., None]',
-        {"second_turn": uniform(-2.0, 2.0, "ratio", "weight in every second trial; below 0 reasons count against")},
+        {
+            "second_turn": uniform(
+                -2.0, 2.0, "ratio", "weight in every second trial; below 0 reasons count against"
+            )
+        },
         citation=OTTO,
         breaks=("rating", "dominance", "validity"),
     ),

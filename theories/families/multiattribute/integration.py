@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from theories.families.multiattribute.shared import FIRST
-from theories.families.parameter import log_uniform, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.multiattribute.shared import FIRST
+from lakatos.theories.families.parameter import log_uniform, uniform
+from lakatos.theories.grammar import Mechanism
 
 RELATIVE = ("n_discriminating_cues", "largest_difference", "n_cues", "total_difference")
 
@@ -109,7 +109,10 @@ INTEGRATION = (
         "evidence = resemblance[..., 1] - resemblance[..., 0]",
         {
             "specificity": log_uniform(
-                0.3, 30.0, "per scale", "how fast similarity falls with distance; near 0 all products are added up"
+                0.3,
+                30.0,
+                "per scale",
+                "how fast similarity falls with distance; near 0 all products are added up",
             )
         },
         ("level", "largest_difference", "total_difference"),

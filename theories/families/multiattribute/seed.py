@@ -5,10 +5,12 @@ Every mechanism carries its own citation; a theory's is the comment above it whe
 
 from __future__ import annotations
 
-from theories.grammar import Composition
+from lakatos.theories.grammar import Composition
 
 
-def _seed(title: str, *, lapse: str = "random", **slots: str | tuple[str, ...]) -> tuple[str, Composition]:
+def _seed(
+    title: str, *, lapse: str = "random", **slots: str | tuple[str, ...]
+) -> tuple[str, Composition]:
     """Weighted additive with other mechanisms in the slots named."""
     names: dict[str, str | tuple[str, ...]] = {
         "utility": "linear",
@@ -18,13 +20,17 @@ def _seed(title: str, *, lapse: str = "random", **slots: str | tuple[str, ...]) 
         "choice": "logistic",
     }
     chosen = names | slots | {"lapse": lapse}
-    as_tuples = {slot: (name,) if isinstance(name, str) else name for slot, name in chosen.items() if name}
+    as_tuples = {
+        slot: (name,) if isinstance(name, str) else name for slot, name in chosen.items() if name
+    }
     return title, Composition(as_tuples)
 
 
 SEEDS = {
     # Gigerenzer & Goldstein (1996), Psychological Review 103(4), 650-669.
-    "take_the_best": _seed("Take the best", comparison="direction", integration="one_reason", choice="deterministic"),
+    "take_the_best": _seed(
+        "Take the best", comparison="direction", integration="one_reason", choice="deterministic"
+    ),
     # Dawes (1979), American Psychologist 34(7), 571-582.
     "tallying": _seed("Tallying", comparison="direction", weight="equal", choice="deterministic"),
     # Payne, Bettman & Johnson (1993), The Adaptive Decision Maker.
@@ -32,11 +38,15 @@ SEEDS = {
     # Einhorn & Hogarth (1975), Organizational Behavior and Human Performance 13(2), 171-192.
     "equal_weights": _seed("Equal weights", weight="equal"),
     # Keeney & Raiffa (1976), Decisions with Multiple Objectives.
-    "diminishing_returns": _seed("Weighted additive with diminishing returns", utility="diminishing"),
+    "diminishing_returns": _seed(
+        "Weighted additive with diminishing returns", utility="diminishing"
+    ),
     # Simon (1955), Quarterly Journal of Economics 69(1), 99-118.
     "satisficing": _seed("Satisficing weighted additive", utility="satisficing"),
     # Katsikopoulos & Martignon (2006), Journal of Mathematical Psychology 50(5), 488-494.
-    "naive_bayes": _seed("Naive Bayes", comparison="direction", weight="log_odds", choice="calibrated"),
+    "naive_bayes": _seed(
+        "Naive Bayes", comparison="direction", weight="log_odds", choice="calibrated"
+    ),
     # Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
     "evidence_accumulation": _seed(
         "Evidence accumulation to a threshold",
@@ -47,15 +57,24 @@ SEEDS = {
     ),
     # Nosofsky & Palmeri (1997), Psychological Review 104(2), 266-300; Feller (1968), section XIV.2.
     "random_walk": _seed(
-        "Random walk between two bounds", comparison="direction", integration="balance", choice="random_walk"
+        "Random walk between two bounds",
+        comparison="direction",
+        integration="balance",
+        choice="random_walk",
     ),
     # Juslin & Persson (2002), Cognitive Science 26(5), 563-607; Nosofsky & Bergert (2007), JEP: LMC 33(6), 999-1019.
     "exemplar": _seed("Exemplar-based", integration="exemplar"),
     # Tversky (1972), Psychological Review 79(4), 281-299: aspects are rating points, drawn by validity.
-    "elimination_by_aspects": _seed("Elimination by aspects", integration="balance", choice="first_reason_drawn"),
+    "elimination_by_aspects": _seed(
+        "Elimination by aspects", integration="balance", choice="first_reason_drawn"
+    ),
     # Gigerenzer & Goldstein (1996): cues are looked up in random order until one differs.
     "minimalist": _seed(
-        "Minimalist", comparison="direction", weight="equal", integration="balance", choice="first_reason_drawn"
+        "Minimalist",
+        comparison="direction",
+        weight="equal",
+        integration="balance",
+        choice="first_reason_drawn",
     ),
     # Bergert & Nosofsky (2007), JEP: LMC 33(1), 107-129: cues are looked up in an order drawn by their weights.
     "probabilistic_take_the_best": _seed(
@@ -66,10 +85,15 @@ SEEDS = {
         choice="first_reason_drawn",
     ),
     # Dieckmann & Rieskamp (2007), Memory & Cognition 35(7), 1801-1813.
-    "take_two": _seed("Take two", comparison="direction", integration="two_reasons", choice="deterministic"),
+    "take_two": _seed(
+        "Take two", comparison="direction", integration="two_reasons", choice="deterministic"
+    ),
     # Tversky (1969), Psychological Review 76(1), 31-48.
     "lexicographic_semiorder": _seed(
-        "Lexicographic semiorder", comparison="just_noticeable", integration="one_reason", choice="deterministic"
+        "Lexicographic semiorder",
+        comparison="just_noticeable",
+        integration="one_reason",
+        choice="deterministic",
     ),
     # Tversky (1969), Psychological Review 76(1), 31-48.
     "additive_difference": _seed("Additive difference", comparison="compressed"),
@@ -82,7 +106,12 @@ SEEDS = {
         choice="deterministic",
     ),
     # Montgomery (1983), Advances in Psychology 14, 343-369.
-    "dominance": _seed("Dominance, or else a guess", integration="nothing", accent="dominance", choice="deterministic"),
+    "dominance": _seed(
+        "Dominance, or else a guess",
+        integration="nothing",
+        accent="dominance",
+        choice="deterministic",
+    ),
     # Wald (1945), Annals of Mathematics 46(2), 265-280.
     "maximin": _seed("Best worst rating", integration="nothing", accent="worst_rating"),
     # Einhorn (1970), Psychological Bulletin 73(3), 221-230.

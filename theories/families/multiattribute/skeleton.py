@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from theories.families.multiattribute.accent import ACCENT
-from theories.families.multiattribute.choice import APPRAISAL, BIAS, CHOICE, LAPSE, OTHER
-from theories.families.multiattribute.comparison import COMPARISON
-from theories.families.multiattribute.history import HISTORY
-from theories.families.multiattribute.integration import INTEGRATION
-from theories.families.multiattribute.utility import UTILITY
-from theories.families.multiattribute.weight import CONTEXT, DIRECTION, ORDER, SELECTION, WEIGHT
-from theories.families.wording.multiattribute import HEADS, SENTENCES, WORDS
-from theories.grammar import Grammar, Slot, worded
+from lakatos.theories.families.multiattribute.accent import ACCENT
+from lakatos.theories.families.multiattribute.choice import APPRAISAL, BIAS, CHOICE, LAPSE, OTHER
+from lakatos.theories.families.multiattribute.comparison import COMPARISON
+from lakatos.theories.families.multiattribute.history import HISTORY
+from lakatos.theories.families.multiattribute.integration import INTEGRATION
+from lakatos.theories.families.multiattribute.utility import UTILITY
+from lakatos.theories.families.multiattribute.weight import (
+    CONTEXT,
+    DIRECTION,
+    ORDER,
+    SELECTION,
+    WEIGHT,
+)
+from lakatos.theories.families.wording.multiattribute import HEADS, SENTENCES, WORDS
+from lakatos.theories.grammar import Grammar, Slot, worded
 
 BEFORE = """
 ratings = trials["ratings"] / trials["rating_max"][:, None, None]

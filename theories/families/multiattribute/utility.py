@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from theories.families.multiattribute.shared import COOMBS, SHARE
-from theories.families.parameter import log_uniform, normal, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.multiattribute.shared import COOMBS, SHARE
+from lakatos.theories.families.parameter import log_uniform, normal, uniform
+from lakatos.theories.grammar import Mechanism
 
 SHAPE = ("level", "largest_difference", "unevenness_difference")
 NOT_MONOTONE = ("extreme_ratings_difference", "total_difference", "level", "best_rating_difference")
@@ -27,7 +27,10 @@ UTILITY = (
         'value = ratings ** parameters["curvature"][..., None, None]',
         {
             "curvature": log_uniform(
-                0.05, 4.0, "exponent", "power of the rating (share of the maximum); below 1 the first points count most"
+                0.05,
+                4.0,
+                "exponent",
+                "power of the rating (share of the maximum); below 1 the first points count most",
             )
         },
         (*SHAPE, "worst_rating_difference"),
@@ -93,7 +96,15 @@ UTILITY = (
         "single_peaked",
         "gain from higher ratings only up to a point, and may lose from there on, or the other way round",
         'value = ratings + 4 * parameters["bend"][..., None, None] * ratings * (1 - ratings)',
-        {"bend": normal(0.0, 2.0, 5.0, "worth of the top rating", "what a middle rating is worth beyond half the top")},
+        {
+            "bend": normal(
+                0.0,
+                2.0,
+                5.0,
+                "worth of the top rating",
+                "what a middle rating is worth beyond half the top",
+            )
+        },
         NOT_MONOTONE,
         COOMBS,
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from theories.families.multiattribute.shared import FIRST, PAYNE, REACTANCE, SHARE
-from theories.families.parameter import log_uniform, normal, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.multiattribute.shared import FIRST, PAYNE, REACTANCE, SHARE
+from lakatos.theories.families.parameter import log_uniform, normal, uniform
+from lakatos.theories.grammar import Mechanism
 
 VALIDITY = ("above_chance_difference", "validity_spread")
-STEEP = ("above_chance_difference", "n_cues_favouring", "best_cue_favours", "conflict", "validity_spread")
+STEEP = (
+    "above_chance_difference",
+    "n_cues_favouring",
+    "best_cue_favours",
+    "conflict",
+    "validity_spread",
+)
 PLACE = ("first_shown_favours", "last_shown_favours")
 LEAST = ("least_valid_favours", "above_chance_difference", "best_cue_favours")
 CENTRED_RANK = "(0.5 - (rank + 0.5) / validities.shape[-1])"
@@ -170,7 +176,9 @@ WEIGHT = (
         'weight = weight + parameters["weight_third"][..., None] * (rank == 2)\n'
         'weight = weight + parameters["weight_rest"][..., None] * (rank > 2)',
         {
-            f"weight_{place}": uniform(-1.0, 1.0, "weight", f"of {words}; below 0 it counts against")
+            f"weight_{place}": uniform(
+                -1.0, 1.0, "weight", f"of {words}; below 0 it counts against"
+            )
             for place, words in {
                 "best": "the best cue",
                 "second": "the second cue",
@@ -188,7 +196,11 @@ SELECTION = (
         "unreliable_ignored",
         "ignore cues whose validity is below a limit of their own",
         'weight = weight * (validities >= parameters["least_validity"][..., None])',
-        {"least_validity": uniform(0.5, 0.95, "probability", "lowest validity of a cue that is looked at")},
+        {
+            "least_validity": uniform(
+                0.5, 0.95, "probability", "lowest validity of a cue that is looked at"
+            )
+        },
         ("above_chance_difference", "n_cues", "validity_spread"),
         "Hogarth & Karelaia (2007), Psychological Review 114(3), 733-758.",
         breaks=("validity_order",),
@@ -206,7 +218,11 @@ SELECTION = (
         "single_cue",
         "look at one cue only, always the one of a certain rank",
         'weight = weight * (rank == xp.floor(parameters["rank_looked_up"][..., None] * validities.shape[-1]))',
-        {"rank_looked_up": uniform(0.0, 0.999, "share of the cues", "rank of the cue; 0 the best, near 1 the last")},
+        {
+            "rank_looked_up": uniform(
+                0.0, 0.999, "share of the cues", "rank of the cue; 0 the best, near 1 the last"
+            )
+        },
         ("best_cue_favours", "least_valid_favours", *PLACE),
         "Hogarth & Karelaia (2005), Management Science 51(12), 1860-1872.",
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
@@ -215,7 +231,11 @@ SELECTION = (
         "one_left_out",
         "leave out one cue, always the one of a certain rank",
         'weight = weight * (rank != xp.floor(parameters["rank_left_out"][..., None] * validities.shape[-1]))',
-        {"rank_left_out": uniform(0.0, 0.999, "share of the cues", "rank of the cue; 0 the best, near 1 the last")},
+        {
+            "rank_left_out": uniform(
+                0.0, 0.999, "share of the cues", "rank of the cue; 0 the best, near 1 the last"
+            )
+        },
         ("best_cue_favours", "least_valid_favours", *PLACE),
         "Hogarth & Karelaia (2007), Psychological Review 114(3), 733-758.",
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
@@ -224,7 +244,11 @@ SELECTION = (
         "fading",
         "lose interest as they go down the cues from the most valid",
         'weight = weight * parameters["persistence"][..., None] ** rank',
-        {"persistence": uniform(0.05, 1.0, "ratio", "attention to a cue relative to the next more valid one")},
+        {
+            "persistence": uniform(
+                0.05, 1.0, "ratio", "attention to a cue relative to the next more valid one"
+            )
+        },
         (*FIRST, "n_cues", *PLACE),
         "Wallsten & Barton (1982), JEP: LMC 8(5), 361-384.",
         breaks=("cue_order", "validity", "validity_order"),
@@ -263,7 +287,11 @@ CONTEXT = (
         "look more at the best cues, or more at the others, the higher the ratings on display are overall",
         "level = ratings.mean(axis=(1, 2))[:, None] - 0.5\n"
         f'weight = weight * xp.exp(parameters["level_focus"][..., None] * level * {CENTRED_RANK})',
-        {"level_focus": normal(0.0, 5.0, 20.0, "log ratio", "how steeply weights fall with rank at high ratings")},
+        {
+            "level_focus": normal(
+                0.0, 5.0, 20.0, "log ratio", "how steeply weights fall with rank at high ratings"
+            )
+        },
         ("level", "best_cue_favours"),
         PAYNE,
         breaks=("rating", "lead", "shared_rating", "cue_order", "validity", "validity_order"),
@@ -274,7 +302,11 @@ CONTEXT = (
         "sides = xp.sign(ratings[:, 1] - ratings[:, 0])\n"
         "conflict = 1 - xp.abs(sides.sum(axis=-1)) / xp.maximum(xp.abs(sides).sum(axis=-1), 1)\n"
         f'weight = weight * xp.exp(parameters["conflict_focus"][..., None] * conflict[:, None] * {CENTRED_RANK})',
-        {"conflict_focus": normal(0.0, 3.0, 10.0, "log ratio", "how steeply weights fall with rank under conflict")},
+        {
+            "conflict_focus": normal(
+                0.0, 3.0, 10.0, "log ratio", "how steeply weights fall with rank under conflict"
+            )
+        },
         ("conflict", "best_cue_favours", "n_discriminating_cues"),
         PAYNE,
         breaks=("rating", "cue_order", "validity", "validity_order"),
@@ -287,13 +319,26 @@ CONTEXT = (
         {"reversal_level": uniform(0.0, 1.0, SHARE, "mean rating below which preferences reverse")},
         ("level", "weighted_difference", "total_difference"),
         "Busemeyer & Townsend (1993), Psychological Review 100(3), 432-459.",
-        breaks=("sides", "cue_order", "rating", "lead", "less_valid_rating", "shared_rating", "dominance", "validity"),
+        breaks=(
+            "sides",
+            "cue_order",
+            "rating",
+            "lead",
+            "less_valid_rating",
+            "shared_rating",
+            "dominance",
+            "validity",
+        ),
     ),
     _context(
         "cue_level",
         "look more at cues on which the ratings are high, or more at those on which they are low",
         'weight = weight * xp.exp(parameters["cue_level"][..., None] * (ratings.mean(axis=1) - 0.5))',
-        {"cue_level": normal(0.0, 2.0, 10.0, "log ratio", "positive for attention to high ratings")},
+        {
+            "cue_level": normal(
+                0.0, 2.0, 10.0, "log ratio", "positive for attention to high ratings"
+            )
+        },
         ("level", "best_rating_difference", "worst_rating_difference"),
         "Skowronski & Carlston (1989), Psychological Bulletin 105(1), 131-142.",
         breaks=("rating", "lead", "shared_rating", "validity"),
@@ -303,8 +348,17 @@ CONTEXT = (
         "look more at cues with a rating at the end of the scale, or less",
         "at_end = ((ratings == 0) | (ratings == 1)).any(axis=1)\n"
         'weight = weight * xp.exp(parameters["extreme_focus"][..., None] * at_end)',
-        {"extreme_focus": normal(0.0, 2.0, 6.0, "log ratio", "positive for more attention to extreme ratings")},
-        ("extreme_ratings_difference", "largest_difference", "best_rating_difference", "worst_rating_difference"),
+        {
+            "extreme_focus": normal(
+                0.0, 2.0, 6.0, "log ratio", "positive for more attention to extreme ratings"
+            )
+        },
+        (
+            "extreme_ratings_difference",
+            "largest_difference",
+            "best_rating_difference",
+            "worst_rating_difference",
+        ),
         "Fiske (1980), Journal of Personality and Social Psychology 38(6), 889-906.",
         breaks=("rating", "lead", "shared_rating", "validity"),
     ),

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from theories.families.family import Family
-from theories.families.risky.attention import ATTENTION
-from theories.families.risky.comparison import COMPARISON, SCALE
-from theories.families.risky.history import HISTORY
-from theories.families.risky.response import CHOICE, LAPSE, MIXTURE, SIDE, TWIST
-from theories.families.risky.utility import UTILITY
-from theories.families.risky.weighting import WEIGHTING
-from theories.families.wording.risky import HEADS, SENTENCES, WORDS
-from theories.grammar import Composition, Grammar, Slot, worded
+from lakatos.theories.families.family import Family
+from lakatos.theories.families.risky.attention import ATTENTION
+from lakatos.theories.families.risky.comparison import COMPARISON, SCALE
+from lakatos.theories.families.risky.history import HISTORY
+from lakatos.theories.families.risky.response import CHOICE, LAPSE, MIXTURE, SIDE, TWIST
+from lakatos.theories.families.risky.utility import UTILITY
+from lakatos.theories.families.risky.weighting import WEIGHTING
+from lakatos.theories.families.wording.risky import HEADS, SENTENCES, WORDS
+from lakatos.theories.grammar import Composition, Grammar, Slot, worded
 
 HELPERS = """
 def decision_weights(weigh, reached, probabilities, xp):
@@ -119,7 +119,13 @@ def _seed(
     """A published theory: its title and mechanisms, several of one slot joined by a plus sign; lapses are added."""
     named = {slot: tuple(names.split(" + ")) for slot, names in slots.items()}
     return title, Composition(
-        {**named, "comparison": (comparison,), "scale": (scale,), "choice": (choice,), "lapse": ("random",)}
+        {
+            **named,
+            "comparison": (comparison,),
+            "scale": (scale,),
+            "choice": (choice,),
+            "lapse": ("random",),
+        }
     )
 
 
@@ -127,11 +133,20 @@ SUM, RANGE = "weighted sum", "by the range at stake"
 SEEDS: Mapping[str, tuple[str, Composition]] = {
     "expected_value": _seed("Expected value", SUM),
     "expected_utility": _seed("Expected utility", SUM, utility="power"),
-    "exponential_utility": _seed("Expected utility, exponential", SUM, utility="constant risk aversion"),
-    "rank_dependent_utility": _seed("Rank-dependent utility", SUM, utility="power", weighting="by rank, Prelec"),
-    "prospect_theory": _seed("Prospect theory", SUM, utility="loss-averse power", weighting="Tversky-Kahneman"),
+    "exponential_utility": _seed(
+        "Expected utility, exponential", SUM, utility="constant risk aversion"
+    ),
+    "rank_dependent_utility": _seed(
+        "Rank-dependent utility", SUM, utility="power", weighting="by rank, Prelec"
+    ),
+    "prospect_theory": _seed(
+        "Prospect theory", SUM, utility="loss-averse power", weighting="Tversky-Kahneman"
+    ),
     "cumulative_prospect_theory": _seed(
-        "Cumulative prospect theory", SUM, utility="loss-averse power", weighting="cumulative Tversky-Kahneman"
+        "Cumulative prospect theory",
+        SUM,
+        utility="loss-averse power",
+        weighting="cumulative Tversky-Kahneman",
     ),
     "cumulative_prospect_theory_1992": _seed(
         "Prospect theory, losses apart",
@@ -156,19 +171,29 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         "Transfer of attention exchange", SUM, utility="power", weighting="transfer of attention"
     ),
     "security_potential_aspiration": _seed(
-        "Security, potential and aspiration", SUM, RANGE, weighting="security and potential", attention="aspiration"
+        "Security, potential and aspiration",
+        SUM,
+        RANGE,
+        weighting="security and potential",
+        attention="aspiration",
     ),
     "disappointment": _seed("Disappointment", "disappointment", utility="power"),
-    "disappointment_aversion": _seed("Disappointment aversion", "disappointment aversion", utility="power"),
+    "disappointment_aversion": _seed(
+        "Disappointment aversion", "disappointment aversion", utility="power"
+    ),
     "regret": _seed("Regret", SUM, RANGE, attention="large regret"),
     "salience": _seed("Salience", "salience"),
     "mean_variance": _seed("Mean and variance", "mean and variance"),
-    "coefficient_of_variation": _seed("Mean and coefficient of variation", SUM, RANGE, attention="relative spread"),
+    "coefficient_of_variation": _seed(
+        "Mean and coefficient of variation", SUM, RANGE, attention="relative spread"
+    ),
     "decision_field_theory": _seed(
         "Decision field theory, without time", SUM, "by the spread of the outcomes", utility="power"
     ),
     "best_estimate_and_tools": _seed(
-        "Best estimate and simple tools", SUM, attention="worst outcome + equal weighting + signs + more often better"
+        "Best estimate and simple tools",
+        SUM,
+        attention="worst outcome + equal weighting + signs + more often better",
     ),
     "priority_heuristic": _seed("Priority heuristic", "priority heuristic"),
     "minimax": _seed("Minimax", "worst outcome", RANGE),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from theories.families.parameter import Literal, log_uniform, uniform
-from theories.families.risky.citation import BEAST, THORNGATE
-from theories.grammar import Mechanism
+from lakatos.theories.families.parameter import Literal, log_uniform, uniform
+from lakatos.theories.families.risky.citation import BEAST, THORNGATE
+from lakatos.theories.grammar import Mechanism
 
 WEIGHT_UNIT = "log odds at full strength of the feature"
 
@@ -209,8 +209,19 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
         "pull of the steadier gamble",
         ("sd_difference", "variance_difference"),
         "Markowitz (1952), Journal of Finance 7, 77-91; Weber, Shafir & Blais (2004)",
-        {"caution": uniform(-6.0, 6.0, WEIGHT_UNIT, "pull of the steadier gamble; below 0 of the riskier one")},
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
+        {
+            "caution": uniform(
+                -6.0, 6.0, WEIGHT_UNIT, "pull of the steadier gamble; below 0 of the riskier one"
+            )
+        },
+        breaks=(
+            "best_amount",
+            "worst_amount",
+            "amounts",
+            "best_probability",
+            "dominance",
+            "reflection",
+        ),
     ),
     _attention(
         "large regret",
@@ -247,7 +258,11 @@ feature = reached[..., 1] - reached[..., 0]
         ("maximum_difference", "best_probability_difference", "gain_probability_difference"),
         "Lopes & Oden (1999), Journal of Mathematical Psychology 43, 286-313; Diecidue & van de Ven (2008), "
         "International Economic Review 49, 683-700",
-        {"aspiration_level": uniform(0.05, 0.95, "share", "0: the worst outcome in sight; 1: the best")},
+        {
+            "aspiration_level": uniform(
+                0.05, 0.95, "share", "0: the worst outcome in sight; 1: the best"
+            )
+        },
         breaks=("best_amount", "worst_amount", "reflection", "ignores best_probability"),
     ),
     _attention(
@@ -263,7 +278,14 @@ feature = variation[:, 0] - variation[:, 1]
         "pull of a coefficient of variation that is less by 1",
         ("sd_difference", "relative_ev_difference"),
         "Weber, Shafir & Blais (2004), Psychological Review 111, 430-445",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
+        breaks=(
+            "best_amount",
+            "worst_amount",
+            "amounts",
+            "best_probability",
+            "dominance",
+            "reflection",
+        ),
     ),
     _attention(
         "skewness",
@@ -278,7 +300,14 @@ feature = skewness[:, 1] - skewness[:, 0]
         "pull of the gamble that is skewed to the better side",
         ("maximum_difference", "rare_outcome", "best_probability_difference"),
         "Golec & Tamarkin (1998), Journal of Political Economy 106, 205-225",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
+        breaks=(
+            "best_amount",
+            "worst_amount",
+            "amounts",
+            "best_probability",
+            "dominance",
+            "reflection",
+        ),
     ),
     _attention(
         "moderate risk",
@@ -293,8 +322,22 @@ feature = distance[..., 0] - distance[..., 1]
         "pull of the gamble whose risk is nearer to the ideal",
         ("sd_difference", "variance_difference"),
         "Coombs & Huang (1970), Journal of Experimental Psychology 85, 23-29",
-        {"ideal_risk": uniform(0.0, 1.0, "share", "0: a sure amount; 1: even odds of the worst and the best in sight")},
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
+        {
+            "ideal_risk": uniform(
+                0.0,
+                1.0,
+                "share",
+                "0: a sure amount; 1: even odds of the worst and the best in sight",
+            )
+        },
+        breaks=(
+            "best_amount",
+            "worst_amount",
+            "amounts",
+            "best_probability",
+            "dominance",
+            "reflection",
+        ),
     ),
     _attention(
         "odd number of advantages",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from theories.families.parameter import Literal, log_uniform, uniform
-from theories.families.risky.citation import HEURISTICS, THORNGATE
-from theories.grammar import Mechanism
+from lakatos.theories.families.parameter import Literal, log_uniform, uniform
+from lakatos.theories.families.risky.citation import HEURISTICS, THORNGATE
+from lakatos.theories.grammar import Mechanism
 
 DIFFERENCE = "advantage = value[..., 1] - value[..., 0]"
 
@@ -50,7 +50,14 @@ def _value(
 ) -> Mechanism:
     """A comparison that gives each gamble a ``value`` of its own."""
     return Mechanism(
-        "comparison", name, claim, f"{code.strip()}\n{DIFFERENCE}", parameters, answers, citation, breaks=breaks
+        "comparison",
+        name,
+        claim,
+        f"{code.strip()}\n{DIFFERENCE}",
+        parameters,
+        answers,
+        citation,
+        breaks=breaks,
     )
 
 
@@ -65,7 +72,15 @@ def _heuristic(
 ) -> Mechanism:
     """A comparison in points or counts, which no utility scales."""
     return Mechanism(
-        "comparison", name, claim, code, {}, answers, citation, breaks=("scale", *breaks), predictions=predictions
+        "comparison",
+        name,
+        claim,
+        code,
+        {},
+        answers,
+        citation,
+        breaks=("scale", *breaks),
+        predictions=predictions,
     )
 
 
@@ -93,7 +108,14 @@ value = value - parameters["disappointment"][:, :, None] * shortfall
         },
         ("sd_difference", "variance_difference", "sure_option", "ev_difference"),
         "Bell (1985), Operations Research 33, 1-27; Loomes & Sugden (1986), Review of Economic Studies 53, 271-282",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
+        breaks=(
+            "best_amount",
+            "worst_amount",
+            "amounts",
+            "best_probability",
+            "dominance",
+            "reflection",
+        ),
     ),
     _value(
         "disappointment aversion",
@@ -106,10 +128,21 @@ below, mass = weighted.cumsum(axis=-1), weights.cumsum(axis=-1)
 sums = (below[..., -1:] + aversion[..., None] * below) / (mass[..., -1:] + aversion[..., None] * mass)
 value = xp.where(aversion >= 0, sums.min(axis=-1), sums.max(axis=-1))
 """,
-        {"disappointment_aversion": uniform(-0.7, 4.0, "share", "extra weight of outcomes that disappoint")},
+        {
+            "disappointment_aversion": uniform(
+                -0.7, 4.0, "share", "extra weight of outcomes that disappoint"
+            )
+        },
         ("sd_difference", "sure_option", "ev_difference"),
         "Gul (1991), Econometrica 59, 667-686",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection"),
+        breaks=(
+            "best_amount",
+            "worst_amount",
+            "amounts",
+            "best_probability",
+            "dominance",
+            "reflection",
+        ),
     ),
     _value(
         "mean and variance",
@@ -119,11 +152,23 @@ value = (weights * utility).sum(axis=-1)
 variance = (weights * (utility - value[..., None]) ** 2).sum(axis=-1)
 value = value - parameters["risk_price"][:, :, None] * variance
 """,
-        {"risk_price": uniform(-0.02, 0.06, "per point", "points given up to be rid of a squared point of variance")},
+        {
+            "risk_price": uniform(
+                -0.02, 0.06, "per point", "points given up to be rid of a squared point of variance"
+            )
+        },
         ("variance_difference", "sd_difference", "ev_difference"),
         "Markowitz (1952), Journal of Finance 7, 77-91; Weber, Shafir & Blais (2004), Psychological Review 111, "
         "430-445",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "reflection", "scale"),
+        breaks=(
+            "best_amount",
+            "worst_amount",
+            "amounts",
+            "best_probability",
+            "dominance",
+            "reflection",
+            "scale",
+        ),
     ),
     Mechanism(
         "comparison",
@@ -141,7 +186,11 @@ seen = cases * parameters["local_thinking"][:, :, None, None] ** rank
 gap = utility[..., 1, None, :] - utility[..., 0, :, None]
 advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
 """,
-        {"local_thinking": uniform(0.05, 1.0, "factor per rank", "1: all cases count; near 0: the most salient alone")},
+        {
+            "local_thinking": uniform(
+                0.05, 1.0, "factor per rank", "1: all cases count; near 0: the most salient alone"
+            )
+        },
         ("beats_difference", "correlation", "maximum_difference", "minimum_difference"),
         "Bordalo, Gennaioli & Shleifer (2012), Quarterly Journal of Economics 127, 1243-1285",
         breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "scale"),
@@ -242,7 +291,12 @@ advantage = left[:, 1] - left[:, 0]
 leads = [end[:, 1] - end[:, 0] for end in (worst, best, -p_worst, p_best)]
 advantage = sum(xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0) for lead in leads)
 """,
-        ("minimum_difference", "maximum_difference", "worst_probability_difference", "best_probability_difference"),
+        (
+            "minimum_difference",
+            "maximum_difference",
+            "worst_probability_difference",
+            "best_probability_difference",
+        ),
         HEURISTICS,
     ),
     _heuristic(
@@ -306,7 +360,9 @@ SCALE = (
         """,
         {
             **_sensitivity(0.01, 60.0, "range to the power of the adaptation"),
-            "adaptation": uniform(0.0, 1.0, "exponent", "0: differences count in points; 1: relative to the range"),
+            "adaptation": uniform(
+                0.0, 1.0, "exponent", "0: differences count in points; 1: relative to the range"
+            ),
         },
         ("amount_size", "relative_ev_difference"),
         "Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",

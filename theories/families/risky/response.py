@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from theories.families.parameter import Literal, log_uniform, uniform
-from theories.families.risky.citation import HEURISTICS, THORNGATE
-from theories.families.risky.comparison import AVERAGE, PRIORITY
-from theories.grammar import Mechanism
+from lakatos.theories.families.parameter import Literal, log_uniform, uniform
+from lakatos.theories.families.risky.citation import HEURISTICS, THORNGATE
+from lakatos.theories.families.risky.comparison import AVERAGE, PRIORITY
+from lakatos.theories.grammar import Mechanism
 
 TOOLBOX = "Payne, Bettman & Johnson (1988), JEP: Learning, Memory, and Cognition 14, 534-552"
 
@@ -30,7 +30,11 @@ TWIST = (
         "too good to be true",
         "distrust an advantage that is too large, and then take the other gamble",
         'evidence = evidence * (1 - xp.minimum(xp.abs(evidence) / parameters["credulity"], 3.0))',
-        {"credulity": log_uniform(0.5, 50.0, "log odds", "evidence at which trust turns into distrust")},
+        {
+            "credulity": log_uniform(
+                0.5, 50.0, "log odds", "evidence at which trust turns into distrust"
+            )
+        },
         ("dominance", "ev_difference", "relative_ev_difference"),
         "Pleskac & Hertwig (2014), JEP: General 143, 2000-2019: large rewards are expected to be unlikely",
         breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
@@ -102,7 +106,9 @@ def _mixture(
 other = 0.5 + 0.5 * xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0)
 p_b = (1 - parameters["{parameter}"]) * p_b + parameters["{parameter}"] * other
 """
-    return Mechanism("mixture", name, f"at times {claim}", code, share, answers, citation, breaks=breaks)
+    return Mechanism(
+        "mixture", name, f"at times {claim}", code, share, answers, citation, breaks=breaks
+    )
 
 
 MIXTURE = (
@@ -173,7 +179,11 @@ MIXTURE = (
         "at times the opposite",
         "at times do the opposite of what they prefer",
         'p_b = (1 - parameters["share_opposite"]) * p_b + parameters["share_opposite"] * (1 - p_b)',
-        {"share_opposite": uniform(0.0, 0.9, "share of choices", "choices against one's preference")},
+        {
+            "share_opposite": uniform(
+                0.0, 0.9, "share of choices", "choices against one's preference"
+            )
+        },
         (),
         "Harless & Camerer (1994), Econometrica 62, 1251-1289: errors as reversals; Brehm (1966)",
         breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),

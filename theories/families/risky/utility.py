@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from theories.families.parameter import log_uniform, uniform
-from theories.grammar import Mechanism
+from lakatos.theories.families.parameter import log_uniform, uniform
+from lakatos.theories.grammar import Mechanism
 
-CURVATURE = {"curvature": uniform(0.2, 1.2, "exponent", "1: linear; below 1: diminishing sensitivity")}
-LOSS_AVERSION = {"loss_aversion": log_uniform(0.5, 5.0, "ratio", "weight of a loss over that of an equal gain")}
+CURVATURE = {
+    "curvature": uniform(0.2, 1.2, "exponent", "1: linear; below 1: diminishing sensitivity")
+}
+LOSS_AVERSION = {
+    "loss_aversion": log_uniform(0.5, 5.0, "ratio", "weight of a loss over that of an equal gain")
+}
 
 UTILITY = (
     Mechanism(
@@ -57,7 +61,11 @@ UTILITY = (
         stake = xp.maximum(xp.abs(outcomes).max(axis=(-2, -1)), 1e-9)[:, None, None]
         utility = stake * xp.sign(outcomes) * (1 - xp.exp(-satiation * xp.abs(outcomes) / stake)) / satiation
         """,
-        {"satiation": log_uniform(0.05, 5.0, "per largest amount", "near 0: linear; large: any gain is as good")},
+        {
+            "satiation": log_uniform(
+                0.05, 5.0, "per largest amount", "near 0: linear; large: any gain is as good"
+            )
+        },
         ("variance_difference", "sd_difference", "maximum_difference"),
         "Pratt (1964), Econometrica 32, 122-136; Köbberling & Wakker (2005), Journal of Economic Theory 122, 119-131",
         breaks=("best_amount", "worst_amount", "amounts"),
@@ -83,7 +91,11 @@ UTILITY = (
         unit = parameters["just_noticeable"][:, :, None, None]
         utility = xp.sign(outcomes) * unit * xp.log1p(xp.abs(outcomes) / unit)
         """,
-        {"just_noticeable": log_uniform(1.0, 200.0, "points", "amount below which value is nearly linear")},
+        {
+            "just_noticeable": log_uniform(
+                1.0, 200.0, "points", "amount below which value is nearly linear"
+            )
+        },
         ("variance_difference", "amount_size", "maximum_difference"),
         "Bernoulli (1738/1954), Econometrica 22, 23-36",
         breaks=("scale",),

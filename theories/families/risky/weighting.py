@@ -9,13 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from theories.families.parameter import Literal, log_uniform, uniform
-from theories.families.risky.citation import BEAST
-from theories.grammar import Mechanism
+from lakatos.theories.families.parameter import Literal, log_uniform, uniform
+from lakatos.theories.families.risky.citation import BEAST
+from lakatos.theories.grammar import Mechanism
 
-CURVE = {"weighting_curve": uniform(0.3, 1.3, "exponent", "1: as stated; below 1: small probabilities overrated")}
-ELEVATION = {"weighting_elevation": log_uniform(0.3, 3.0, "factor", "above 1: probabilities look large")}
-ANSWERS = ("rare_outcome", "worst_probability_difference", "best_probability_difference", "maximum_difference")
+CURVE = {
+    "weighting_curve": uniform(
+        0.3, 1.3, "exponent", "1: as stated; below 1: small probabilities overrated"
+    )
+}
+ELEVATION = {
+    "weighting_elevation": log_uniform(0.3, 3.0, "factor", "above 1: probabilities look large")
+}
+ANSWERS = (
+    "rare_outcome",
+    "worst_probability_difference",
+    "best_probability_difference",
+    "maximum_difference",
+)
 
 READ_CURVE = 'curve = parameters["weighting_curve"][:, :, None, None]'
 READ_ELEVATION = 'elevation = parameters["weighting_elevation"][:, :, None, None]'
@@ -146,9 +157,15 @@ WEIGHTING = (
             'secure = parameters["security_share"][:, :, None, None]',
         ),
         parameters={
-            "security": log_uniform(0.05, 8.0, "exponent less 1", "weight of the worst outcomes among the secure"),
-            "potential": log_uniform(0.05, 8.0, "exponent less 1", "weight of the best outcomes among the hopeful"),
-            "security_share": uniform(0.0, 1.0, "share", "1: looks for security alone; 0: for potential alone"),
+            "security": log_uniform(
+                0.05, 8.0, "exponent less 1", "weight of the worst outcomes among the secure"
+            ),
+            "potential": log_uniform(
+                0.05, 8.0, "exponent less 1", "weight of the best outcomes among the hopeful"
+            ),
+            "security_share": uniform(
+                0.0, 1.0, "share", "1: looks for security alone; 0: for potential alone"
+            ),
         },
         breaks=("reflection",),
     ),
@@ -163,7 +180,9 @@ WEIGHTING = (
         weights = (1 - insensitivity) * probabilities + insensitivity * (hope * top + (1 - hope) * bottom)
         """,
         {
-            "insensitivity": uniform(0.0, 0.9, "share", "weight that goes to the extremes whatever their chances"),
+            "insensitivity": uniform(
+                0.0, 0.9, "share", "weight that goes to the extremes whatever their chances"
+            ),
             "hope": uniform(0.0, 1.0, "share", "of that weight, what the best outcome gets"),
         },
         (*ANSWERS, "sure_option", "minimum_difference"),
@@ -188,7 +207,9 @@ WEIGHTING = (
         """,
         {
             **CURVE,
-            "attention_transfer": uniform(-1.1, 1.1, "share", "above 0: towards worse outcomes; below 0: better ones"),
+            "attention_transfer": uniform(
+                -1.1, 1.1, "share", "above 0: towards worse outcomes; below 0: better ones"
+            ),
         },
         (*ANSWERS, "minimum_difference", "n_outcomes_difference"),
         "Birnbaum (2008), Psychological Review 115, 463-501",

@@ -9,19 +9,29 @@ Words = Mapping[str, tuple[dict[str, Any], ...]]
 LOG_ODDS = 0.5
 
 
-def _pull(by: str, says: str, opposite: str, label: str = "", other: str = "", shows: str = "") -> dict[str, Any]:
+def _pull(
+    by: str, says: str, opposite: str, label: str = "", other: str = "", shows: str = ""
+) -> dict[str, Any]:
     return {
         "says": says, "opposite": opposite, "by": by, "unit": LOG_ODDS, "label": label, "opposite_label": other,
         "shows": shows,
     }  # fmt: skip
 
 
-def _run(what: str, count: str, loyalty: str, leaving: str, label: str) -> tuple[dict[str, Any], ...]:
+def _run(
+    what: str, count: str, loyalty: str, leaving: str, label: str
+) -> tuple[dict[str, Any], ...]:
     """Staying with an option until something has happened a number of times in a row."""
     until = f"until {what} a number of times in a row (about {{{count}}})"
     then = f"once {what} a number of times in a row"
     return (
-        _pull(loyalty, f"{{much}}stay with an option {until}", f"{{much}}leave an option {until}", label, "change"),
+        _pull(
+            loyalty,
+            f"{{much}}stay with an option {until}",
+            f"{{much}}leave an option {until}",
+            label,
+            "change",
+        ),
         _pull(leaving, f"{{much}}leave it {then}", f"{{much}}stay with it {then}"),
     )
 

@@ -11,8 +11,16 @@ LOG_ODDS = 0.5
 """A pull of so many log odds is worth its name: it moves one choice in eight."""
 
 
-def _accent(name: str, says: str, opposite: str, shows: str = "", label: str = "") -> tuple[str, tuple[dict[str, Any]]]:
-    entry = {"says": says, "opposite": opposite, "by": f"{name}_bonus", "times": "sensitivity", "unit": LOG_ODDS}
+def _accent(
+    name: str, says: str, opposite: str, shows: str = "", label: str = ""
+) -> tuple[str, tuple[dict[str, Any]]]:
+    entry = {
+        "says": says,
+        "opposite": opposite,
+        "by": f"{name}_bonus",
+        "times": "sensitivity",
+        "unit": LOG_ODDS,
+    }
     return f"accent:{name}", (entry | {"shows": shows, "label": label},)
 
 
@@ -20,7 +28,9 @@ def _pull(by: str, says: str, opposite: str = "", **more: Any) -> tuple[dict[str
     return ({"says": says, "opposite": opposite, "by": by, "unit": LOG_ODDS} | more,)
 
 
-def _focus(by: str, says: str, opposite: str, label: str = "", **more: Any) -> tuple[dict[str, Any]]:
+def _focus(
+    by: str, says: str, opposite: str, label: str = "", **more: Any
+) -> tuple[dict[str, Any]]:
     """Log ratio of the weights of cues."""
     return ({"says": says, "opposite": opposite, "by": by, "unit": 0.7, "label": label} | more,)
 
@@ -453,7 +463,16 @@ WORDS: Words = {
     "lapse:random": ({"says": "sometimes press either key ({lapse%} of the time)"},),
 }  # fmt: skip
 
-SENTENCES = {"context": 2, "history": 2, "accent": 2, "appraisal": 3, "bias": 3, "choice": 3, "other": 3, "lapse": 3}
+SENTENCES = {
+    "context": 2,
+    "history": 2,
+    "accent": 2,
+    "appraisal": 3,
+    "bias": 3,
+    "choice": 3,
+    "other": 3,
+    "lapse": 3,
+}
 """The sentence of the claim in which each slot is told, where it is not the first."""
 
 HEADS = (

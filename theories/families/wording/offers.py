@@ -9,7 +9,9 @@ Words = Mapping[str, tuple[dict[str, Any], ...]]
 LOG_ODDS = 0.5
 
 
-def _taste(by: str, says: str, opposite: str, label: str, other: str, shows: str = "") -> dict[str, Any]:
+def _taste(
+    by: str, says: str, opposite: str, label: str, other: str, shows: str = ""
+) -> dict[str, Any]:
     return {
         "says": says, "opposite": opposite, "by": by, "unit": LOG_ODDS, "label": label, "opposite_label": other,
         "shows": shows,

@@ -46,12 +46,17 @@ def _elevation(above: str, below: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-SMALL, EXTREME = "small probabilities, each outcome by itself", "the extreme outcomes where they are unlikely"
+SMALL, EXTREME = (
+    "small probabilities, each outcome by itself",
+    "the extreme outcomes where they are unlikely",
+)
 HOPEFUL = _elevation(
-    "are {much}hopeful: stated chances look large to them", "are {much}doubtful: stated chances look small to them"
+    "are {much}hopeful: stated chances look large to them",
+    "are {much}doubtful: stated chances look small to them",
 )
 DOUBTFUL = _elevation(
-    "are {much}doubtful: stated chances look small to them", "are {much}hopeful: stated chances look large to them"
+    "are {much}doubtful: stated chances look small to them",
+    "are {much}hopeful: stated chances look large to them",
 )
 """Prelec's and Wu and Gonzalez's factor works the other way round than that of odds."""
 
@@ -337,7 +342,15 @@ WORDS: Words = {
     "lapse:random": ({"says": "now and then choose at random ({lapse%} of the time)"},),
 }  # fmt: skip
 
-SENTENCES = {"attention": 2, "twist": 3, "side": 2, "history": 2, "choice": 3, "mixture": 3, "lapse": 3}
+SENTENCES = {
+    "attention": 2,
+    "twist": 3,
+    "side": 2,
+    "history": 2,
+    "choice": 3,
+    "mixture": 3,
+    "lapse": 3,
+}
 
 HEADS = (
     (("comparison:weighted sum", "utility:loss-averse power", "weighting"), "Prospect theory"),

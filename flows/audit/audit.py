@@ -1,0 +1,374 @@
+"""Audit: whether the trace is whole, everything was done in the promised order, and the numbers come out again."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from lakatos.flows.audit.audit import checks as ask
+from lakatos.flows.audit.checks import Finding, finding
+from lakatos.flows.audit.recompute import EFFECTS, Recomputed, walk_again
+from lakatos.flows.branches.branch import origin_of
+from lakatos.flows.errors import RunMissingError
+from lakatos.flows.run.records import ACTS, RECORD_TYPES, FoldFinished
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.errors import TraceError
+from lakatos.traces.fold import canonical_digest
+from lakatos.traces.head import home, identity, known_key
+from lakatos.traces.journal import INTENT, Event, Journal
+from lakatos.traces.step import JOURNAL_FILE, Trace
+from lakatos.traces.stores import located
+from lakatos.traces.validity import Validity
+from lakatos.traces.verify import verify
+
+__all__ = ["Audit", "Finding", "HowMuch", "Kept", "audit", "keep", "kept_audit"]
+
+HowMuch = Literal["all", "sample", "none"]
+Outcome = Literal["passes", "fails", "not recomputed"]
+NOT_RECOMPUTED = "not recomputed"
+"""Name of the finding that something could not be computed again here, though it was asked for."""
+VERDICTS: dict[Outcome, str] = {
+    "passes": "the audit passes",
+    "fails": "the audit fails",
+    "not recomputed": "the audit neither passes nor fails: its numbers were not recomputed",
+}
+EXIT_STATUS: dict[Outcome, int] = {"passes": 0, "fails": 1, "not recomputed": 3}
+SAMPLE = 20
+"""Steps that are computed again where a sample is wanted and no number is given."""
+FROM_OUTSIDE = frozenset(
+    {
+        "answers_arrived",
+        "session_held",
+        "more_asked",
+        "collection_closed",
+        "person_withdrawn",
+        "tombstone",
+        "budget_raised",
+        "consent_asked",
+        "trials_collected",
+        *EFFECTS,
+    }
+)
+"""Records that tell what people, models or researchers did; a walk through the campaign need not come to them."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings on a run and on the runs of its folds."""
+
+    folder: Path
+    findings: tuple[Finding, ...]
+    head: tuple[int, str] | None = None
+    """Number and hash of the last event that the audit saw."""
+
+    @property
+    def counterfactual(self) -> bool:
+        """Whether the run is a branch, whose conclusion is no finding."""
+        return any(item.counterfactual for item in self.findings)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every finding passed."""
+        return all(item.passed for item in self.findings)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the run passes; one whose numbers could not be computed again neither passes nor fails."""
+        if not self.passed:
+            return "fails"
+        return (
+            "not recomputed"
+            if any(item.name == NOT_RECOMPUTED for item in self.findings)
+            else "passes"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For a machine."""
+        return {
+            "run": self.folder.name,
+            "outcome": self.outcome,
+            "passed": self.passed,
+            "counterfactual": self.counterfactual,
+            "head": None if self.head is None else {"seq": self.head[0], "hash": self.head[1]},
+            "findings": [
+                {
+                    "name": item.name,
+                    "state": item.state,
+                    "detail": item.detail,
+                    "problems": list(item.problems),
+                }
+                for item in self.findings
+            ],
+        }
+
+
+def audit(
+    folder: Path,
+    *,
+    recompute: HowMuch | bool = "all",
+    n_sampled: int = SAMPLE,
+    key: str | None = None,
+    data: Path | None = None,
+    n_workers: int = 2,
+) -> Audit:
+    """Check a run: chain, artifacts and heads, the order of things, validity, rules and budgets, and every number anew.
+
+    Args:
+        folder: Of the run.
+        recompute: ``all`` or True to compute every deterministic record again, ``sample`` for some of the steps, or
+            ``none`` or False.
+        n_sampled: Steps that are computed again in a sample; they are drawn anew each time, so that nobody knows them.
+        key: Public key that heads must be signed with; that of this machine's laboratory by default.
+        data: Folder of the published data sets; the one that the run was begun with by default.
+        n_workers: Theories that run at the same time.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    how: HowMuch = ("all" if recompute else "none") if isinstance(recompute, bool) else recompute
+    if not located(folder / JOURNAL_FILE).exists():
+        raise RunMissingError(
+            f"there is no run in {folder}. `lakatos status` lists the runs that there are."
+        )
+    report = verify(folder, RECORD_TYPES, key=key)
+    findings = [Finding(check.name, check.ok, check.detail) for check in report.checks]
+    if not report.ok:
+        first = min((check.seq for check in report.failures if check.seq is not None), default=None)
+        return Audit(folder, (*findings, _trustworthy(folder, first)))
+    try:
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            config = CampaignConfig.model_validate(trace.journal.meta["study"])
+            origin = origin_of(trace.journal.meta)
+            if origin is not None:
+                findings.append(ask.branched(origin))
+            head = trace.journal.head
+            events = [event for event in trace.journal.events() if event.kind != INTENT]
+            records = [trace.read(event) for event in events]
+            findings += ask.order(records)
+            validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+            findings += ask.people(trace, records)
+            findings.append(ask.validity_of(validity, events))
+            findings.append(ask.conclusion(validity, events, records))
+            findings += ask.signed_verdict(events, report.covered)
+            findings.append(ask.exclusions(trace, records, config))
+            findings.append(ask.people_budget(trace, records, config))
+            every = list(trace.journal.events())
+            findings += filter(
+                None,
+                [ask.model_budget(trace, every, config), ask.pinned_rules(trace, records, config)],
+            )
+            findings.append(
+                ask.sealed(trace, [item for item in records if validity.valid(item.digest)])
+            )
+            if how == "none" or origin is not None:
+                why = (
+                    ""
+                    if origin is None
+                    else "; its first part was computed in another run, which is to be audited"
+                )
+                findings.append(
+                    Finding("recomputation", True, f"nothing was computed again{why}", skipped=True)
+                )
+            else:
+                wanted = _wanted(events, validity, how, n_sampled)
+                walked = walk_again(trace, wanted=wanted, data=data, n_workers=n_workers)
+                findings += _recomputed(walked, events, validity, how)
+            folds = [item.record for item in records if isinstance(item.record, FoldFinished)]
+    except (TraceError, ValueError) as error:
+        return Audit(
+            folder,
+            (*findings, Finding("reading", False, f"a record cannot be understood: {error}")),
+        )
+    for fold in folds:
+        place = folder / fold.run
+        below = audit(
+            place, recompute=how, n_sampled=n_sampled, key=key, data=data, n_workers=n_workers
+        )
+        wrong = [item.detail for item in below.findings if not item.passed]
+        findings += [item for item in below.findings if item.name == NOT_RECOMPUTED]
+        if not wrong and _form(place) != fold.form:
+            wrong = [
+                f"its journal in {fold.run} is not the one that the fold's record was made from"
+            ]
+        findings.append(
+            finding(
+                f"fold {fold.fold + 1}", wrong, f"its own run passes {len(below.findings)} checks"
+            )
+        )
+    return Audit(folder, tuple(findings), head)
+
+
+def _wanted(
+    events: list[Event], validity: Validity, how: HowMuch, n_sampled: int
+) -> Callable[[Event], bool]:
+    if how == "all":
+        return lambda event: True
+    steps = [
+        event.key
+        for event in events
+        if event.kind not in EFFECTS and validity.valid(event.record_digest)
+    ]
+    rng = np.random.default_rng(secrets.randbits(128))
+    chosen = set(rng.choice(steps, min(n_sampled, len(steps)), replace=False)) if steps else set()
+    return lambda event: event.key in chosen
+
+
+def _recomputed(
+    walked: Recomputed, events: list[Event], validity: Validity, how: HowMuch
+) -> list[Finding]:
+    """What came out again, what did not, and whether the campaign makes all the records that there are."""
+    n_again = sum(walked.again.values())
+    scores = walked.again["theory_scored"]
+    equal = (
+        "all equal bit for bit"
+        if not walked.near
+        else f"{walked.near} equal within rounding, all others exactly"
+    )
+    fine = f"{n_again} records computed again in the sandbox, {scores} scores among them; {equal}"
+    if how == "sample":
+        fine += f"; {sum(walked.taken.values())} taken as they are"
+    if walked.skipped:
+        more = f" (and {len(walked.skipped) - 1} more)" if len(walked.skipped) > 1 else ""
+        text = f"{n_again} records were, and the rest could not be here: {walked.skipped[0]}{more}"
+        wrong = [finding("recomputation", walked.wrong, fine)] if walked.wrong else []
+        return [
+            *wrong,
+            Finding(NOT_RECOMPUTED, True, text, skipped=True, problems=tuple(walked.skipped)),
+        ]
+    found = [finding("recomputation", walked.wrong, fine)]
+    changed = any(event.kind == "tombstone" for event in events)
+    rest = [
+        event
+        for event in events
+        if event.key not in walked.visited and event.kind not in FROM_OUTSIDE
+    ]
+    rest = [event for event in rest if validity.valid(event.record_digest)]
+    concluded = [
+        event
+        for event in events
+        if event.kind == "concluded" and validity.valid(event.record_digest)
+    ]
+    if walked.end and any(event.key not in walked.visited for event in concluded):
+        found.append(
+            Finding("campaign", False, f"there is a verdict, but on the way to it {walked.end}")
+        )
+    elif walked.end:
+        found.append(
+            Finding(
+                "campaign",
+                True,
+                f"the run goes as far as it is recorded: {walked.end}",
+                skipped=True,
+            )
+        )
+    elif rest and not changed:
+        text = f"event {rest[0].seq} ({rest[0].kind}) is none that the campaign makes"
+        more = f" (and {len(rest) - 1} more)" if len(rest) > 1 else ""
+        found.append(Finding("campaign", False, text + more))
+    else:
+        found.append(Finding("campaign", True, "the campaign makes these records and no others"))
+    return found
+
+
+def _trustworthy(folder: Path, first: int | None) -> Finding:
+    """What still holds of a journal that does not pass, and what to do."""
+    if first is not None and first > 1:
+        text = (
+            f"events 1 to {first - 1} are as they were written; nothing after them can be relied on"
+        )
+    elif first is not None:
+        text = "nothing of the journal can be relied on"
+    else:
+        text = "see above for what is damaged; nothing was changed or repaired"
+    text += f". Keep {folder.name} as it is, restore a copy beside it, and audit that."
+    return Finding("trustworthy", True, text, skipped=True)
+
+
+def _form(folder: Path) -> str:
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        return canonical_digest(trace.journal.events())
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An audit as it was kept in the laboratory's home."""
+
+    time_utc: str
+    recompute: HowMuch
+    audit: Audit
+
+
+def keep(found: Audit, recompute: HowMuch) -> None:
+    """Keep an audit in the laboratory's home, in place of the last one of this run; nothing where no head was read.
+
+    Raises:
+        TraceError: The run cannot be read, or the home not written.
+    """
+    if found.head is None:
+        return
+    told = {
+        "time_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "recompute": recompute,
+        **found.to_json(),
+    }
+    write_whole(
+        _place_of(found.folder), json.dumps(told, ensure_ascii=False).encode(), private=True
+    )
+
+
+def kept_audit(folder: Path) -> Kept | None:
+    """The last audit of a run that was kept on this machine; None if there is none that can be read.
+
+    Raises:
+        TraceError: The run cannot be read.
+    """
+    try:
+        told = json.loads(_place_of(folder).read_bytes())
+        findings = tuple(
+            Finding(
+                item["name"],
+                item["state"] != "failed",
+                item["detail"],
+                **{
+                    state: item["state"] == state
+                    for state in ("withdrawn", "skipped", "counterfactual")
+                },
+                problems=tuple(item["problems"]),
+            )
+            for item in told["findings"]
+        )
+        head = int(told["head"]["seq"]), str(told["head"]["hash"])
+        return Kept(str(told["time_utc"]), told["recompute"], Audit(folder, findings, head))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _place_of(folder: Path) -> Path:
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        return home() / "audits" / f"{identity(journal)}.json"
+
+
+def signed_list(found: Audit) -> str:
+    """The audit as text that ends with who looked at what: the head of the journal and this laboratory's key."""
+    lines = [f"{item.state:<9} {item.name}: {item.detail}" for item in found.findings]
+    lines.append(VERDICTS[found.outcome])
+    if found.counterfactual:
+        lines.append("this run is a branch: what it concludes is counterfactual and no finding")
+    if found.head:
+        lines.append(f"audited up to event {found.head[0]}, hash {found.head[1]}")
+    if key := known_key():
+        lines.append(f"this laboratory's public key: {key}")
+    return "\n".join(lines)
+
+
+def as_json(found: Audit) -> str:
+    """The audit as one JSON object."""
+    return json.dumps(found.to_json(), indent=1, ensure_ascii=False)

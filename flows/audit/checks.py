@@ -1,0 +1,439 @@
+"""What the audit asks of the records of a run, one question a function, without computing any of them again."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants.table import get_answers, get_trials
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.quality import exclude, for_design
+from lakatos.experiments.record import (
+    AnswersArrived,
+    ConsentAsked,
+    MoreAsked,
+    PersonExcluded,
+    PersonWithdrawn,
+    Recruited,
+    SealedOpened,
+    TrialsCollected,
+)
+from lakatos.flows.branches.branch import Origin
+from lakatos.flows.roles.ask import budget_in
+from lakatos.flows.run.records import ACTS, Concluded
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.language_models.client import Request
+from lakatos.language_models.ledger import AMOUNTS, Spending, spend
+from lakatos.language_models.pins import active, render
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.theories.record import TheoryScored
+from lakatos.theories.roles.record import BudgetRaised, RoleAnswered
+from lakatos.theories.roles.rule import pins_of
+from lakatos.traces.digest import Digest, digest_bytes
+from lakatos.traces.errors import ArtifactMissingError
+from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.record import Record, Tombstone, kind_of
+from lakatos.traces.step import Recorded, Trace
+from lakatos.traces.validity import Validity
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of an audit."""
+
+    name: str
+    passed: bool
+    detail: str
+    withdrawn: bool = False
+    """Whether it tells of answers that were withdrawn: neither a failure nor something that could be recomputed."""
+    skipped: bool = False
+    """Whether something could not be looked at here, or was not to be; it is no failure, and nothing is promised."""
+    counterfactual: bool = False
+    """Whether it says that the run is a branch: what it concludes would have been, and is no finding."""
+    problems: tuple[str, ...] = ()
+    """Everything that is wrong, where ``detail`` tells of the first."""
+
+    @property
+    def state(self) -> str:
+        """``passed``, ``failed``, ``counterfactual``, ``withdrawn`` or ``skipped``."""
+        if not self.passed:
+            return "failed"
+        if self.counterfactual:
+            return "counterfactual"
+        return "withdrawn" if self.withdrawn else "skipped" if self.skipped else "passed"
+
+
+def branched(origin: Origin) -> Finding:
+    """That a run is a branch, and of what."""
+    return Finding("branch", True, origin.words, counterfactual=True)
+
+
+def finding(name: str, problems: Sequence[str], fine: str) -> Finding:
+    """The answer to a question: what is wrong first, or that all is well."""
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return Finding(
+        name, not problems, problems[0] + more if problems else fine, problems=tuple(problems)
+    )
+
+
+def validity_of(validity: Validity, events: list[Event]) -> Finding:
+    """Nothing rests on what is unknown; what rests on answers that people withdrew, or changed, is told apart."""
+    stale = [event for event in events if not validity.valid(event.record_digest)]
+    unknown = [
+        event
+        for event in stale
+        if "was erased" not in validity.explain(event.record_digest)[-1].problem
+    ]
+    if unknown:
+        first = f"first: {unknown[0].kind} (record {unknown[0].seq})"
+        return Finding("validity", False, f"{len(unknown)} records rest on unknown ones, {first}")
+    if stale:
+        reasons = {validity.explain(event.record_digest)[-1].problem for event in stale}
+        reason = sorted(reasons)[0] + (
+            f", and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
+        )
+        text = f"{len(stale)} records do not count any more, since something {reason}; all others rest on valid ones"
+        return Finding("validity", True, text, withdrawn=True)
+    return Finding("validity", True, "every record rests on valid records")
+
+
+def signed_verdict(events: list[Event], covered: int) -> Iterator[Finding]:
+    """That a signed head covers the verdict: what stands after the last one anybody could have put there."""
+    last = max((event.seq for event in events if event.kind == "concluded"), default=0)
+    if last > covered:
+        text = (
+            f"the verdict (event {last}) stands after the last signed head (of event {covered}), so that nothing shows "
+            "who wrote it; `lakatos resume` signs it, if you know that nobody touched the run since"
+        )
+        yield Finding("verdict signed", False, text)
+    elif last:
+        yield Finding("verdict signed", True, f"a signed head covers the verdict (event {last})")
+
+
+def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
+    """Answers of single people came after they were asked, and each is where its record says, or was withdrawn."""
+    asked: dict[str, int] = {}
+    texts: dict[str, set[str]] = {}
+    early, unread, n_there, n_arrived = "", "", 0, 0
+    for number, item in enumerate(records):
+        if isinstance(item.record, Recruited):
+            asked[item.record.experiment] = number
+        elif isinstance(item.record, ConsentAsked):
+            texts.setdefault(item.record.experiment, set()).add(item.record.text)
+        elif isinstance(item.record, AnswersArrived):
+            n_arrived += 1
+            n_there += trace.artifacts.has(item.record.answers)
+            if item.record.experiment not in asked:
+                early = early or item.record.person[:12]
+            if (
+                item.record.experiment in texts
+                and item.record.consent not in texts[item.record.experiment]
+            ):
+                unread = unread or item.record.person[:12]
+    if not n_arrived:
+        return
+    excluded = {item.record.answers for item in records if isinstance(item.record, PersonExcluded)}
+    fine = f"answers of {n_there} people, each in an artifact of its own; {len(excluded)} of them excluded by the rules"
+    yield Finding(
+        "people", not early, f"answers of {early} came before anybody was asked" if early else fine
+    )
+    if texts:
+        fine = "everybody on the page agreed to a text that is on record"
+        yield Finding(
+            "consent",
+            not unread,
+            f"{unread} agreed to a text that is not on record" if unread else fine,
+        )
+    withdrawn = [item.record for item in records if isinstance(item.record, PersonWithdrawn)]
+    if withdrawn:
+        gone = len({record.person for record in withdrawn})
+        text = f"{gone} people withdrew or were forgotten; their answers are erased and the chain is whole"
+        targets = {item.record.target for item in records if isinstance(item.record, Tombstone)}
+        left = [item.record.person[:12] for item in records if isinstance(item.record, AnswersArrived)
+                and item.digest in targets and trace.artifacts.has(item.record.answers)]  # fmt: skip
+        if left:
+            text = f"answers of {left[0]}, who withdrew, are still there; `lakatos data withdraw` again erases them"
+        yield Finding("withdrawn", not left, text, withdrawn=not left)
+
+
+def order(records: list[Recorded[Record]]) -> Iterator[Finding]:
+    """Preregistration before recruitment before data before score, for every experiment."""
+    place = {item.digest: number for number, item in enumerate(records)}
+    wrong: list[str] = []
+    unfrozen: list[str] = []
+    frozen: dict[str, int] = {}
+    asked: dict[str, int] = {}
+    collected: dict[str, int] = {}
+    preregistered: dict[str, frozenset[str]] = {}
+    n_scores = n_frozen = 0
+    for item in records:
+        record, here = item.record, place[item.digest]
+        match record:
+            case Preregistration():
+                frozen[record.experiment] = here
+                preregistered[record.experiment] = frozenset(record.rivals)
+            case Recruited():
+                asked[record.experiment] = here
+                if record.experiment not in frozen:
+                    wrong.append(
+                        f"people were asked for {record.experiment} before it was preregistered"
+                    )
+            case TrialsCollected():
+                collected[record.experiment] = here
+                if (
+                    record.experiment not in asked
+                    or place.get(record.preregistration, here) >= here
+                ):
+                    wrong.append(
+                        f"answers to {record.experiment} came before its preregistration or recruitment"
+                    )
+            case TheoryScored():
+                n_scores += 1
+                n_frozen += record.frozen is not None
+                if record.experiment not in collected:
+                    wrong.append(
+                        f"{record.theory[:8]} was scored on {record.experiment} before its answers came"
+                    )
+                if record.frozen is not None and record.theory not in preregistered.get(
+                    record.experiment, ()
+                ):
+                    unfrozen.append(
+                        f"{record.theory[:8]} has a prequential score on {record.experiment} without "
+                        "predictions frozen for it"
+                    )
+    yield Finding(
+        "order",
+        not wrong,
+        wrong[0]
+        if wrong
+        else f"{len(collected)} experiments: preregistered, then recruited, then collected, then scored",
+    )
+    yield Finding(
+        "prequential",
+        not unfrozen,
+        f"{n_frozen} of {n_scores} scores use predictions frozen before the data",
+    )
+
+
+def sealed(trace: Trace, records: list[Recorded[Record]]) -> Finding:
+    """Sealed answers were opened after the last cycle, and none of their trials was collected before."""
+    opened = [item.record for item in records if isinstance(item.record, SealedOpened)]
+    if not opened:
+        return Finding("sealed", True, "this run sealed nothing")
+    kinds = [kind_of(type(item.record)) for item in records]
+    if kinds.index("sealed_opened") < max(
+        place for place, kind in enumerate(kinds) if kind == "cycle_closed"
+    ):
+        return Finding(
+            "sealed", False, "sealed answers were opened before the last cycle had ended"
+        )
+
+    def keys(artifacts: Iterable[str]) -> set[bytes]:
+        tables = [get_trials(trace.artifacts, artifact) for artifact in artifacts]
+        return {key for table in tables for key in table.stimuli.keys}
+
+    hidden = keys(artifact for record in opened for artifact in record.trials)
+    both = len(
+        hidden
+        & keys(item.record.trials for item in records if isinstance(item.record, TrialsCollected))
+    )
+    fine = (
+        f"{len(hidden)} sealed trials, opened after the last cycle, none of them collected before"
+    )
+    return Finding(
+        "sealed",
+        not both,
+        f"{both} sealed trials were collected before they were opened" if both else fine,
+    )
+
+
+def conclusion(
+    validity: Validity, events: Sequence[Event], records: Sequence[Recorded[Record]]
+) -> Finding:
+    """Nothing that is stale, erased or of a person who withdrew stands behind the verdict in force."""
+    verdicts = [item for item in records if isinstance(item.record, Concluded)]
+    if not verdicts:
+        return Finding("conclusion", True, "the run has no verdict yet")
+    current = [item for item in verdicts if validity.valid(item.digest)]
+    if not current:
+        text = "the verdict rests on answers that were withdrawn or changed; `lakatos resume` draws it anew"
+        return Finding("conclusion", True, text, withdrawn=True)
+    # What was done stays done: an act stands whatever becomes of the data that it was decided by.
+    inputs = {
+        event.record_digest: event.inputs
+        for event in events
+        if event.kind != INTENT and event.kind not in ACTS
+    }
+    behind, queue = set[Digest](), deque([current[-1].digest])
+    while queue:
+        for cited in inputs.get(queue.popleft(), ()):
+            if cited not in behind:
+                behind.add(cited)
+                queue.append(cited)
+    by_digest = {item.digest: item.record for item in records}
+    gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
+    people = [by_digest[name] for name in behind if isinstance(by_digest.get(name), AnswersArrived)]
+    left = {(item.record.person, name) for item in records if isinstance(item.record, PersonWithdrawn)
+            for name in item.record.experiments}  # fmt: skip
+    tables = [
+        by_digest[name] for name in behind if isinstance(by_digest.get(name), TrialsCollected)
+    ]
+    wrong = [f"the answers of {item.person[:12]}, who withdrew, stand behind the verdict" for item in people
+             if isinstance(item, AnswersArrived) and (item.person, item.experiment) in left]  # fmt: skip
+    wrong += [
+        f"{_words(by_digest.get(name))} was erased and stands behind the verdict"
+        for name in behind & gone
+    ]
+    fine = f"the verdict rests on {len(behind)} records and artifacts, {len(tables)} tables among them, none of them stale"
+    return finding("conclusion", wrong, fine)
+
+
+def _words(record: Record | None) -> str:
+    return "something" if record is None else f"a {kind_of(type(record))}"
+
+
+def exclusions(
+    trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
+) -> Finding:
+    """The rules were frozen before anybody was asked, and exclude whom the records say, and nobody else."""
+    if not config.by_person:
+        return Finding(
+            "exclusions",
+            True,
+            "people of this study do not answer one by one, and nobody is excluded",
+        )
+    gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
+    plans = [item.record for item in records if isinstance(item.record, Preregistration)]
+    arrived: dict[str, list[Recorded[AnswersArrived]]] = defaultdict(list)
+    for item in records:
+        if isinstance(item.record, AnswersArrived) and item.digest not in gone:
+            arrived[item.record.experiment].append(Recorded(item.record, item.digest))
+    recorded = {
+        (item.record.answers, item.record.rule)
+        for item in records
+        if isinstance(item.record, PersonExcluded)
+    }
+    collected = {
+        item.record.experiment for item in records if isinstance(item.record, TrialsCollected)
+    }
+    wrong: list[str] = []
+    n_excluded, earlier = 0, set[str]()
+    for plan in plans:
+        if missing := [
+            rule for rule in config.exclusions.words if rule not in plan.exclusion_rules
+        ]:
+            wrong.append(
+                f"experiment {plan.experiment} was preregistered without the rule {missing[0]!r}"
+            )
+        people = arrived[plan.experiment]
+        try:
+            answers = [get_answers(trace.artifacts, item.record.answers) for item in people]
+        except ArtifactMissingError:
+            continue  # the question about people says whose answers are gone
+        design = design_from_json(trace.artifacts.get_json(plan.design))
+        found = exclude(
+            answers, for_design(config.exclusions.rules, design.n_presentations), earlier
+        )
+        expected = {(people[item.place].digest, item.rule.key) for item in found}
+        own = {place for place in recorded if place[0] in {item.digest for item in people}}
+        n_excluded += len({place for place, _ in expected})
+        names = {item.digest: item.record.person[:12] for item in people}
+        if plan.experiment in collected:
+            wrong += [f"{names[who]} broke the rule {rule!r} in {plan.experiment} and was not excluded"
+                      for who, rule in sorted(expected - own)]  # fmt: skip
+        wrong += [f"{names[who]} was excluded from {plan.experiment} by {rule!r}, which the answers do not break"
+                  for who, rule in sorted(own - expected)]  # fmt: skip
+        earlier |= {item.record.person for item in people}
+    fine = f"{n_excluded} people are excluded, by the {len(config.exclusions.words)} rules that were frozen before"
+    return finding("exclusions", wrong, fine)
+
+
+def people_budget(
+    trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
+) -> Finding:
+    """Nobody was asked beyond the preregistered numbers, but where the researcher is on record for it."""
+    wrong, asked, more = [], dict[str, int](), defaultdict[str, int](int)
+    by_hand = 0
+    for item in records:
+        match item.record:
+            case Preregistration() as plan:
+                asked[plan.experiment] = plan.n_participants
+            case Recruited() as found if found.experiment in asked and config.by_person:
+                if found.n_participants > asked[found.experiment]:
+                    wrong.append(f"{found.n_participants} people were asked for {found.experiment}, and "
+                                 f"{asked[found.experiment]} were preregistered")  # fmt: skip
+            case MoreAsked() as found if found.preregistered:
+                more[found.experiment] += found.n_more
+                if more[found.experiment] > config.exclusions.replacements:
+                    wrong.append(f"{more[found.experiment]} people of {found.experiment} were replaced, at most "
+                                 f"{config.exclusions.replacements} may be")  # fmt: skip
+            case MoreAsked() as found:
+                by_hand += found.n_more
+    fine = f"{len(asked)} experiments asked no more people than preregistered"
+    return finding(
+        "people budget",
+        wrong,
+        fine + (f"; {by_hand} more by the researcher, on record" if by_hand else ""),
+    )
+
+
+def model_budget(trace: Trace, events: Sequence[Event], config: CampaignConfig) -> Finding | None:
+    """At no time more was spent on language models, or set aside, than the budget then in force allowed."""
+    if not config.models:
+        return None
+    wrong, budget, state = [], config.budget, Spending()
+    for event in events:
+        if event.kind == kind_of(BudgetRaised):
+            budget = BudgetRaised.model_validate(event.body).budget
+        before = state
+        state = spend(state, event)
+        if state is before:
+            continue
+        for name, most in budget.most().items():
+            if getattr(state.total, name) > most:
+                wrong.append(
+                    f"event {event.seq}: {getattr(state.total, name)} {name} are spent or set aside of {most}"
+                )
+    total = state.total
+    told = (
+        ", ".join(f"{getattr(total, name)} {name}" for name in AMOUNTS if getattr(total, name))
+        or "nothing"
+    )
+    limit = budget_in(trace, config.budget).most()
+    return finding(
+        "model budget", wrong, f"{told} of {limit or 'no limit'}; the budget was kept at every call"
+    )
+
+
+def pinned_rules(
+    trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
+) -> Finding | None:
+    """Every request in a role carried the rules that were pinned to it then, word for word, and records name them."""
+    answered = [item.record for item in records if isinstance(item.record, RoleAnswered)]
+    if not answered:
+        return None
+    pins = pins_of(config.roles.rules)
+    calls = {
+        item.digest: item.record for item in records if isinstance(item.record, LanguageModelCalled)
+    }
+    wrong, n_calls = [], 0
+    for said in answered:
+        text = render(active(pins, said.role, said.cycle))
+        if said.rules != digest_bytes(text.encode()):
+            wrong.append(
+                f"{said.role} was asked {said.task} in cycle {said.cycle} under other rules than those pinned"
+            )
+        for digest in said.calls:
+            request = Request.model_validate(trace.artifacts.get_json(calls[digest].request))
+            n_calls += 1
+            if text and not any(text in message.content for message in request.messages):
+                wrong.append(
+                    f"a request to {said.role} in cycle {said.cycle} does not carry the pinned rules"
+                )
+    return finding(
+        "pinned rules",
+        wrong,
+        f"{n_calls} requests in {len(answered)} questions carried their rules",
+    )

@@ -1,0 +1,452 @@
+"""Recomputation: a recorded run walked through again, every deterministic record computed anew and compared.
+
+The walk is the campaign itself, on a trace that only looks things up. A step whose record is a computation runs again,
+through the same function, from the recorded inputs, in the sandbox; what it yields is compared with the record, and
+the walk goes on with the record, so that one wrong number is one finding. What came from outside (people's answers,
+language models, what a person decided) is taken as it is recorded. Nothing in the run's folder changes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+import numpy as np
+
+from lakatos.experiments.errors import DataMissingError
+from lakatos.experiments.record import ModelTakesPart, Recruited
+from lakatos.flows.campaign import run_campaign
+from lakatos.flows.errors import FlowError
+from lakatos.flows.run.engine import execute
+from lakatos.flows.run.memory_records import LibraryTaken, TextsEmbedded
+from lakatos.flows.run.records import FoldFinished
+from lakatos.flows.run.run import Run
+from lakatos.flows.run.source import make_source
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.collect import Waiting
+from lakatos.judges.errors import AnchorError
+from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.theories.errors import SandboxUnavailableError
+from lakatos.theories.roles.record import Investigated, ModelsChosen
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest, digest_bytes
+from lakatos.traces.errors import ArtifactError
+from lakatos.traces.inbox import Inbox
+from lakatos.traces.journal import INTENT, Event, Journal, step_key
+from lakatos.traces.record import Record, body_of, kind_of
+from lakatos.traces.step import ARTIFACT_FOLDER, Recorded, StepContext, Trace, step_rng
+from lakatos.traces.stores.store import Store
+
+R = TypeVar("R", bound=Record)
+TOLERANCE: Final = 1e-6
+"""Most that a recomputed number may differ on other hardware; on the same it is equal bit for bit."""
+EFFECTS: Final = frozenset(
+    map(
+        kind_of,
+        (
+            LanguageModelCalled,
+            ModelTakesPart,
+            ModelsChosen,
+            FoldFinished,
+            LibraryTaken,
+            TextsEmbedded,
+        ),
+    )
+)
+"""Steps that are not repeated: they asked somebody, read other runs, or are runs that are audited by themselves."""
+ALWAYS: Final = frozenset(map(kind_of, (Recruited,)))
+"""Steps that are repeated even where few are wanted: later ones need the people whom they simulate."""
+OF_THE_MACHINE: Final = {"theory_checked": frozenset({"sandbox"})}
+"""Fields that tell of the machine, and may differ on another."""
+
+
+class EndOfRecordError(Exception):
+    """The walk asks for what the trace does not hold."""
+
+
+@dataclass
+class Recomputed:
+    """What became of a walk."""
+
+    again: Counter[str] = field(default_factory=Counter)
+    """Records computed anew, by kind."""
+    near: int = 0
+    """Of them, those that are equal within `TOLERANCE` only."""
+    taken: Counter[str] = field(default_factory=Counter)
+    """Records taken as they are, by kind."""
+    wrong: list[str] = field(default_factory=list)
+    """What differs, in words with the number of the event."""
+    skipped: list[str] = field(default_factory=list)
+    """What could not be computed here, and why."""
+    visited: set[Digest] = field(default_factory=set)
+    """Keys of the steps that the walk came to."""
+    end: str = ""
+    """Where the walk ended before a verdict."""
+
+
+class _Overlay(ArtifactStore):
+    """Reads the run's artifacts, and writes elsewhere what is new."""
+
+    def __init__(self, below: ArtifactStore, folder: Path) -> None:
+        super().__init__(folder)
+        self._below = below
+
+    def put(self, data: bytes) -> Digest:
+        digest = digest_bytes(data)
+        return digest if self._below.has(digest) else super().put(data)
+
+    def get(self, digest: Digest) -> bytes:
+        return self._below.get(digest) if self._below.has(digest) else super().get(digest)
+
+    def has(self, digest: Digest) -> bool:
+        return self._below.has(digest) or super().has(digest)
+
+    def erase(self, digest: Digest) -> None:
+        """Nothing: the run's own artifacts stay as they are."""
+
+
+class _Recorded(Journal):
+    """A journal in memory, which can be seen as it was when a step began."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._path, self._meta, self._end = journal.path, journal.meta, journal.head
+        self._below = journal.store
+        self.all = list(journal.events())
+        self.by_key = {event.key: event for event in self.all if event.kind != INTENT}
+        self._by_record = {
+            event.record_digest: event for event in reversed(self.all) if event.kind != INTENT
+        }
+        self.before: int | None = None
+        """Events from this number on are not seen."""
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def read_only(self) -> bool:
+        return True
+
+    @property
+    def store(self) -> Store:
+        return self._below
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return self._meta
+
+    @property
+    def head(self) -> tuple[int, Digest]:
+        return self._end
+
+    def events(self, after_seq: int = 0) -> Iterator[Event]:
+        return iter(self.all[after_seq : None if self.before is None else self.before - 1])
+
+    def find(self, key: Digest) -> Event | None:
+        return self.by_key.get(key)
+
+    def find_record(self, record_digest: Digest) -> Event | None:
+        return self._by_record.get(record_digest)
+
+    def attempts(self, key: Digest) -> int:
+        return 1
+
+
+class _Walked(Trace):
+    """A trace that looks steps up, runs those that are wanted again, and notes what differs."""
+
+    journal: _Recorded
+
+    def __init__(
+        self, trace: Trace, scratch: Path, wanted: Callable[[Event], bool], found: Recomputed
+    ) -> None:
+        artifacts = _Overlay(trace.artifacts, scratch / ARTIFACT_FOLDER)
+        super().__init__(
+            _Recorded(trace.journal),
+            artifacts,
+            seed=trace.seed,
+            types=trace.types,
+            roots=tuple(trace.roots),
+        )
+        self.wanted, self.found, self._scratch = wanted, found, scratch
+        self._changed = any(event.kind == "tombstone" for event in self.journal.all)
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        """Where simulated people answer once more."""
+        return Inbox(self._scratch / "inbox.sqlite")
+
+    def records(self, returns: type[R]) -> Iterator[Recorded[R]]:
+        """All records of one class; of people who were asked, those that the walk has asked itself.
+
+        The campaign asks nobody twice, and would not design again what it finds that people were asked. Where answers
+        were withdrawn since, what was asked stands on evidence that is gone, and is not designed again.
+        """
+        for item in super().records(returns):
+            event = self.journal.find_record(item.digest)
+            if (
+                returns is Recruited
+                and not self._changed
+                and event is not None
+                and event.key not in self.found.visited
+            ):
+                continue
+            yield item
+
+    async def step(
+        self,
+        name: str,
+        function: Callable[[StepContext], R | Awaitable[R]],
+        *,
+        returns: type[R],
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
+        effect: Literal["repeatable", "external"] = "repeatable",
+        retry_external: bool = False,
+        note: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> Recorded[R]:
+        """The record of a step, computed anew and compared where that is wanted."""
+        seen = step_key(name, inputs, position or {}) in self.found.visited
+        event = self._event(name, inputs, position)
+        known = self._returned(event, returns)
+        if event.kind in EFFECTS or not (event.kind in ALWAYS or self.wanted(event)):
+            self.found.taken[event.kind] += not seen
+            return known
+        if seen and event.kind not in ALWAYS:
+            return known
+        self.journal.before = event.seq
+        try:
+            result = function(
+                StepContext(event.key, step_rng(self.seed, event.key), self.artifacts)
+            )
+            record = await result if inspect.isawaitable(result) else result
+        except (DataMissingError, AnchorError, SandboxUnavailableError, OSError) as error:
+            self.found.skipped.append(f"{event.kind} (event {event.seq}): {error}")
+            return known
+        except Exception as error:
+            if (
+                isinstance(error, EndOfRecordError)
+                and isinstance(known.record, Investigated)
+                and known.record.is_cut
+            ):
+                self.found.taken[event.kind] += (
+                    1  # its last call was refused, which no record holds
+                )
+            else:
+                self.found.wrong.append(
+                    f"{event.kind} (event {event.seq}) is not computed again: {_words(error)}"
+                )
+            return known
+        finally:
+            self.journal.before = None
+        self._compare(event, record)
+        return known
+
+    def record(
+        self,
+        record: R,
+        *,
+        name: str,
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
+    ) -> Recorded[R]:
+        """The record that took no computing of its own, compared with what the walk would write."""
+        seen = step_key(name, inputs, position or {}) in self.found.visited
+        event = self._event(name, inputs, position)
+        if not seen:
+            self._compare(event, record)
+        return self._returned(event, type(record))
+
+    def _event(
+        self, name: str, inputs: Sequence[Digest], position: Mapping[str, int | str] | None
+    ) -> Event:
+        key = step_key(name, inputs, position or {})
+        event = self.journal.find(key)
+        if event is None:
+            raise EndOfRecordError(f"{name!r} at {dict(position or {})}")
+        self.found.visited.add(key)
+        return event
+
+    def _compare(self, event: Event, record: Record) -> None:
+        self.found.again[event.kind] += 1
+        if kind_of(type(record)) != event.kind:
+            self.found.wrong.append(
+                f"event {event.seq} holds {event.kind}, and comes out as {kind_of(type(record))}"
+            )
+            return
+        again = body_of(record)
+        if again == event.body:
+            return
+        ignored = OF_THE_MACHINE.get(event.kind, frozenset())
+        told = {name: value for name, value in event.body.items() if name not in ignored}
+        again = {name: value for name, value in again.items() if name not in ignored}
+        if place := difference(told, again, self._value):
+            self.found.wrong.append(
+                f"{event.kind} (event {event.seq}, {event.name} at {dict(event.position)}): {place}"
+            )
+        else:
+            self.found.near += told != again
+
+    def _value(self, digest: Digest) -> Any:
+        """What an artifact holds, for comparison; its name where it is not here."""
+        for read in (self.artifacts.get_arrays, self.artifacts.get_json):
+            try:
+                return read(digest)
+            except ArtifactError:
+                continue
+        return digest
+
+
+def difference(told: Any, again: Any, value_of: Callable[[Digest], Any], place: str = "") -> str:
+    """The first place in which two records differ by more than `TOLERANCE`; empty if none.
+
+    Args:
+        told: What is recorded.
+        again: What was computed again.
+        value_of: What an artifact holds: artifacts of other names may hold nearly the same numbers.
+        place: Of both, in a larger value.
+    """
+    where = place or "it"
+    if isinstance(told, Mapping) and isinstance(again, Mapping):
+        if set(told) != set(again):
+            return f"{where} has {_few(set(told) ^ set(again))} in one of the two only"
+        return next(filter(None, (difference(told[key], again[key], value_of, f"{place}.{key}".strip("."))
+                                  for key in told)), "")  # fmt: skip
+    if isinstance(told, np.ndarray) and isinstance(again, np.ndarray):
+        if told.shape != again.shape or told.dtype != again.dtype:
+            return f"{where} has another shape or type"
+        same = (
+            np.allclose(told, again, rtol=0, atol=TOLERANCE, equal_nan=True)
+            if told.dtype.kind in "fc"
+            else bool(np.array_equal(told, again))
+        )
+        return "" if same else f"{where} differs by {np.max(np.abs(told - again)):.3g}"
+    if isinstance(told, list | tuple) and isinstance(again, list | tuple):
+        if len(told) != len(again):
+            return f"{where} has {len(told)} entries, recomputed {len(again)}"
+        pairs = enumerate(zip(told, again, strict=True))
+        return next(
+            filter(None, (difference(a, b, value_of, f"{place}[{n}]") for n, (a, b) in pairs)), ""
+        )
+    if (
+        isinstance(told, float | int)
+        and isinstance(again, float | int)
+        and not isinstance(told, bool)
+    ):
+        if told == again or (
+            isinstance(told, float) and math.isclose(told, again, rel_tol=0, abs_tol=TOLERANCE)
+        ):
+            return ""
+        return f"{where} is recorded as {told!r} and comes out as {again!r}, a difference of {abs(told - again):.3g}"
+    if (
+        told != again
+        and isinstance(told, str)
+        and isinstance(again, str)
+        and len(told) == len(again) == 64
+    ):
+        first, second = value_of(told), value_of(again)
+        if not isinstance(first, str) and not isinstance(second, str):
+            return difference(first, second, value_of, f"{place}:")
+    return (
+        ""
+        if told == again
+        else f"{where} is recorded as {_short(told)} and comes out as {_short(again)}"
+    )
+
+
+def _few(names: set[str]) -> str:
+    return ", ".join(map(repr, sorted(names)[:3]))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+@dataclass(frozen=True)
+class _Absent:
+    """In place of a language model: what it answered is recorded, and it is not asked again."""
+
+    name: str
+    version: str
+
+    async def complete(self, request: Request) -> Completion:
+        raise EndOfRecordError(f"a call of language model {self.name!r}")
+
+
+class _WalkedRun(Run):
+    """A run that signs nothing and asks nobody."""
+
+    def sign(self) -> None:
+        """Nothing."""
+
+
+def walk_again(
+    trace: Trace, *, wanted: Callable[[Event], bool], data: Path | None = None, n_workers: int = 2
+) -> Recomputed:
+    """Walk through a run again.
+
+    Args:
+        trace: Open for reading.
+        wanted: Which steps are computed again; those that took none of their own always are.
+        data: Folder of the published data sets, where the study needs one.
+        n_workers: Theories that run at the same time.
+    """
+    found, meta = Recomputed(), trace.journal.meta
+    config = CampaignConfig.model_validate(meta["study"])
+    with tempfile.TemporaryDirectory(prefix="lakatos-audit-") as name:
+        scratch = Path(name) / "run"  # what a campaign leaves beside its run goes with it
+        scratch.mkdir()
+        where = data or (Path(meta["data"]) if meta.get("data") else None)
+        try:
+            source, hidden = make_source(config, scratch, where, meta.get("sealed_rows"))
+        except DataMissingError as error:
+            found.skipped.append(f"{error}")
+            return found
+        walked = _Walked(trace, scratch, wanted, found)
+        run = _WalkedRun(
+            scratch,
+            walked,
+            config,
+            source,
+            progress=None,
+            hidden=hidden,
+            data=where,
+            n_workers=n_workers,
+        )
+        try:
+            for caller in run.roles.callers.values():
+                caller.model = _Absent(caller.model.name, caller.model.version)
+            ended = execute("none", run_campaign, run)
+            if isinstance(ended, Waiting):
+                found.end = ended.text
+        except EndOfRecordError as error:
+            found.end = f"nothing is recorded of {error}"
+        except FlowError as error:
+            found.skipped.append(f"{error} {code_of(trace)}")
+        finally:
+            run.laboratory.close()
+    return found
+
+
+def code_of(trace: Trace) -> str:
+    """How to get the code that can compute a run again: that which began it."""
+    first = next(iter(trace.journal.events()))
+    version = first.body.get("versions", {}).get("lakatos", "unknown")
+    return (
+        f"The run was begun by version {version} on {first.time_utc[:10]}. A bundle made then has that "
+        "code in its folder `laboratory/`; in a clone: "
+        f"`git checkout $(git rev-list -1 --before={first.time_utc} HEAD)`. Audit with that."
+    )

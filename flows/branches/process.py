@@ -1,0 +1,486 @@
+"""How a run was conducted: rules over its trace, each of which is decided by the records alone.
+
+What models say is held against what they were shown: the data between the marks of their own request. Four kinds of
+invention are counted apart, as `language_models.quotes` tells them: a call that was not made, arguments that a call was
+not made with, a number that no cited record holds, and a citation of something that was not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from lakatos.flows.run.records import RECORD_TYPES, Concluded, CycleClosed
+from lakatos.flows.run.run import check_run
+from lakatos.judges.judge import Verdict
+from lakatos.language_models.client import Request, ToolCall
+from lakatos.language_models.ledger import spending_of
+from lakatos.language_models.quotes import Finding, check_answer, sentences
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.language_models.tool import ToolUse
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.memory.library import Pitfall
+from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
+from lakatos.theories.roles.record import RoleAnswered, SuccessorTried
+from lakatos.traces.errors import ArtifactError
+from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.record import Record, digests_in, kind_of
+from lakatos.traces.step import Trace
+
+KINDS: Final = ("tool", "argument", "result", "citation")
+"""Of inventions."""
+MOST_EXAMPLES: Final = 5
+SCORED: Final = kind_of(TheoryScored)
+USED: Final = frozenset(
+    {
+        "language_model_called",
+        "tool_called",
+        "role_answered",
+        "case_read",
+        "successor_tried",
+        "search_finished",
+        "diagnosis",
+        "theory_scored",
+        "pair_read",
+        "critic_answered",
+    }
+)
+"""Kinds of results that are made to be used; others end something, or are what somebody did."""
+STAGES: Final = (
+    ("cannot be read", ()),
+    ("is no theory", ("TheorySourceError",)),
+    ("uses what it may not", ("TheoryLintError",)),
+    ("declares no proper prior", ("PriorError",)),
+    ("fails when it runs", ("TheoryRaisedError", "TheoryTimeoutError", "TheoryResourceError")),
+    ("gives another shape", ("TheoryShapeError",)),
+    ("gives no probabilities", ("TheoryProbabilityError",)),
+    ("contradicts its own claim", ("ClaimContradictedError", "TheoryError")),
+    ("is there already", ()),
+)
+"""What a submission has to pass, in order, and the errors by which it fails there."""
+_DATA = re.compile(r"<data (\S+) from ([^>]*)>\n(.*?)\n</data \1>", re.DOTALL)
+_MARK = re.compile(r"#([0-9a-f]{8,64})")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one rule found."""
+
+    name: str
+    question: str
+    n: int
+    """Cases that break it."""
+    of: int
+    """Cases that were looked at."""
+    examples: tuple[str, ...] = ()
+    """The first ones, each with the number of a record."""
+    binding: bool = True
+    """Whether a case is a fault; where it is not, the rule only observes."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing breaks it."""
+        return self.n == 0 or not self.binding
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An attempt that did not succeed, and what of it was sound."""
+
+    seq: int
+    what: str
+    failed_at: str
+    share: float
+    """Of the stages before the one at which it failed, or of the statements that records bear out."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the run took, and what for."""
+
+    requests: int
+    tokens: int
+    money: float
+    participants: int
+    """People who were asked, as preregistered."""
+    responses: int
+    seconds: float
+    """Between the first and the last event, waiting included."""
+    n_accepted: int
+    """Theories that entered the pool after the first ones."""
+    n_candidates: int
+    """Theories that were checked for it."""
+
+    def per_theory(self) -> dict[str, float] | None:
+        """Of each accepted theory; None where there is none."""
+        if not self.n_accepted:
+            return None
+        values = {"requests": self.requests, "tokens": self.tokens, "money": self.money, "responses": self.responses,
+                  "seconds": self.seconds, "candidates": self.n_candidates}  # fmt: skip
+        return {name: value / self.n_accepted for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a run was conducted."""
+
+    run: str
+    rules: tuple[Rule, ...]
+    inventions: Mapping[str, int] = field(default_factory=dict)
+    """By kind."""
+    n_statements: int = 0
+    """Statements of models that were held against what they cite."""
+    spent: Spent | None = None
+    failed: tuple[Failed, ...] = ()
+
+    @property
+    def soundness(self) -> float | None:
+        """Mean over failed attempts of how much of each was sound."""
+        return sum(item.share for item in self.failed) / len(self.failed) if self.failed else None
+
+    def to_json(self) -> dict[str, Any]:
+        """For machines."""
+        spent = (
+            vars(self.spent) | {"per_accepted_theory": self.spent.per_theory()}
+            if self.spent
+            else None
+        )
+        return {
+            "run": self.run,
+            "rules": [vars(rule) | {"kept": rule.kept} for rule in self.rules],
+            "inventions": dict(self.inventions),
+            "n_statements": self.n_statements,
+            "spent": spent,
+            "failed": [vars(item) for item in self.failed],
+            "soundness_of_failed_attempts": self.soundness,
+        }
+
+
+def evaluate(folder: Path) -> Evaluation:
+    """Apply every rule to a run.
+
+    Args:
+        folder: Of the run, which may still be going on.
+
+    Raises:
+        RunMissingError: There is no run.
+        TraceError: The trace is damaged.
+    """
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        everything = list(trace.journal.events())
+        run = _Reading(trace, everything)
+        said = list(_statements(run))
+        return Evaluation(
+            run=folder.name,
+            rules=tuple(_rules(run, said)),
+            inventions={
+                kind: sum(item.kind == kind for one in said for item in one.wrong) for kind in KINDS
+            },
+            n_statements=len(said),
+            spent=_spent(run, everything),
+            failed=tuple(_failed(run, said)),
+        )
+
+
+class _Reading:
+    """The results of a trace, in order."""
+
+    def __init__(self, trace: Trace, everything: Sequence[Event]) -> None:
+        self.trace = trace
+        self.events = [event for event in everything if event.kind != INTENT]
+        self.by_digest = {event.record_digest: event for event in self.events}
+        self.records: list[tuple[Event, Record]] = [
+            (event, trace.read(event).record) for event in self.events
+        ]
+
+    def of(self, kind: type[Record]) -> list[tuple[Event, Any]]:
+        """All records of a class."""
+        return [(event, record) for event, record in self.records if isinstance(record, kind)]
+
+    def exists(self, digest: str) -> bool:
+        """Whether a record or an artifact has a digest that begins so."""
+        return digest in self.by_digest or self.trace.artifacts.has(digest)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A statement of a model, and what is wrong with it."""
+
+    seq: int
+    text: str
+    wrong: tuple[Finding, ...]
+    uncited: bool
+
+
+def _statements(run: _Reading) -> Iterator[_Said]:
+    """Statements of roles, each held against the data that its request showed and the calls made in its cycle."""
+    uses = _uses(run)
+    for event, record in run.of(RoleAnswered):
+        if record.answer is None or not record.calls:
+            continue
+        try:
+            answer = run.trace.artifacts.get_json(record.answer)
+            call = run.trace.get(record.calls[0], LanguageModelCalled)
+            shown = shown_in(Request.model_validate(run.trace.artifacts.get_json(call.request)))
+        except ArtifactError:  # erased with somebody's answers
+            continue
+        told = answer.get("statements", answer.get("case")) if isinstance(answer, dict) else None
+        for statement in told or ():
+            marks = " ".join(statement["cites"])
+            text = " ".join(f"{sentence} {marks}" for sentence in sentences(statement["text"]))
+            wrong = check_answer(text, uses[event.position.get("cycle")], shown)
+            yield _Said(event.seq, statement["text"], wrong, not _MARK.search(text))
+
+
+def _uses(run: _Reading) -> defaultdict[Any, list[ToolUse]]:
+    """Calls of tools, by cycle."""
+    found: defaultdict[Any, list[ToolUse]] = defaultdict(list)
+    artifacts = run.trace.artifacts
+    for event, record in run.of(ToolCalled):
+        use = ToolUse(
+            call=ToolCall(call_id="", name=record.tool, arguments=""),
+            arguments=artifacts.get_json(record.arguments),
+            outcome=record.outcome,
+            reference=event.record_digest,
+            value=artifacts.get_json(record.value),
+            shown="",
+        )
+        found[event.position.get("cycle")].append(use)
+    return found
+
+
+def shown_in(request: Request) -> dict[str, str]:
+    """What a request showed of records that can be cited, by the digest as it was shown there."""
+    found = {}
+    for message in request.messages:
+        if message.role != "assistant":
+            for _, source, text in _DATA.findall(message.content):
+                for mark in _MARK.findall(source):
+                    found[mark] = text
+    return found
+
+
+def _rules(run: _Reading, said: Sequence[_Said]) -> Iterator[Rule]:
+    yield _repeated(run)
+    yield from _unused(run)
+    yield _unsupported(run, said)
+    yield _numbers(said)
+    yield _citations(run, said)
+
+
+def _repeated(run: _Reading) -> Rule:
+    """Calls that could only give what was given before."""
+    groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for event, call in run.of(LanguageModelCalled):
+        drawn = call.seed if call.sampling.temperature > 0 else 0
+        groups["model", call.model_version, call.request, drawn].append(event.seq)
+    n_calls = sum(map(len, groups.values()))
+    for event, tool in run.of(ToolCalled):
+        where = tuple(
+            sorted((name, value) for name, value in event.position.items() if name != "call")
+        )
+        groups["tool", tool.tool, tool.arguments, where].append(event.seq)
+        n_calls += 1
+    again = [items for items in groups.values() if len(items) > 1]
+    examples = [f"records {', '.join(map(str, items))} ask the same" for items in again]
+    return Rule(
+        "repeated calls",
+        "no call repeats another one that must give the same",
+        sum(len(items) - 1 for items in again),
+        n_calls,
+        tuple(examples[:MOST_EXAMPLES]),
+    )
+
+
+def _unused(run: _Reading) -> Iterator[Rule]:
+    """Results that nothing later was derived from, where something later could have been.
+
+    A line of the leaderboard is made from all scores of its theory, of which the record names those of the first two
+    theories only. Theories that stayed out are scored all the same, in case they come back; that is no fault.
+    """
+    used = {digest for event in run.events for digest in event.inputs}
+    for _, record in run.records:
+        used.update(digests_in(record))
+    boards = [
+        (event.seq, {line.theory for line in closed.leaderboard})
+        for event, closed in run.of(CycleClosed)
+    ]
+    ends = {
+        event.record_digest for event, _ in run.of(Diagnosis)[-1:]
+    }  # the last one is made for readers
+    made = [event for event in run.events if event.kind in USED and event.record_digest not in ends]
+    if not run.of(Concluded):
+        # An unfinished run is about to use its newest result, and the scores since it wrote the last leaderboard.
+        last = boards[-1][0] if boards else 0
+        made = [event for event in made[:-1] if event.kind != SCORED or event.seq < last]
+    idle = [event for event in made if event.record_digest not in used]
+    scored = {event.seq: record.theory for event, record in run.of(TheoryScored)}
+    out = [event for event in idle if event.kind == SCORED]
+    out = [
+        event
+        for event in out
+        if not any(scored[event.seq] in board for seq, board in boards if seq > event.seq)
+    ]
+    idle = [event for event in idle if event.kind != SCORED]
+    kinds = Counter(event.kind for event in idle)
+    examples = [
+        f"{n} {kind}, first record {next(e.seq for e in idle if e.kind == kind)}"
+        for kind, n in kinds.items()
+    ]
+    yield Rule(
+        "unused results",
+        "every result that cost something was used by a later one",
+        len(idle),
+        len(made),
+        tuple(examples[:MOST_EXAMPLES]),
+    )
+    yield Rule(
+        "scores of theories that stayed out",
+        "scores behind no later record and no later line of the leaderboard",
+        len(out),
+        sum(event.kind == SCORED for event in made),
+        tuple(f"record {event.seq}" for event in out[:MOST_EXAMPLES]),
+        binding=False,
+    )
+
+
+def _unsupported(run: _Reading, said: Sequence[_Said]) -> Rule:
+    """Conclusions without evidence: nothing cited, or nothing behind them in the journal."""
+    n, wrong = (
+        len(said),
+        [f"record {item.seq}: {item.text[:80]!r} cites nothing" for item in said if item.uncited],
+    )
+    for event, record in run.of(Diagnosis):
+        for claim in record.claims:
+            n += 1
+            if not any(run.exists(digest) for digest in claim.cites):
+                wrong.append(f"record {event.seq}: {claim.text[:80]!r} cites nothing")
+    for kind, evidence in (
+        (Verdict, "theory_scored"),
+        (Concluded, "theory_scored"),
+        (TheoryAdmitted, ""),
+    ):
+        for event, _ in run.of(kind):
+            n += 1
+            behind = [
+                run.by_digest[digest].kind for digest in event.inputs if digest in run.by_digest
+            ]
+            bare = evidence not in behind if evidence else not behind
+            if bare:
+                wrong.append(
+                    f"record {event.seq} ({event.kind}) rests on no {evidence or 'record'}"
+                )
+    for event, record in run.of(Pitfall):
+        n += 1
+        if not any(run.exists(digest) for digest in record.evidence):
+            wrong.append(f"record {event.seq}: the lesson {record.mistake[:60]!r} rests on nothing")
+    return Rule(
+        "conclusions without evidence",
+        "every conclusion cites the records that it rests on",
+        len(wrong),
+        n,
+        tuple(wrong[:MOST_EXAMPLES]),
+    )
+
+
+def _numbers(said: Sequence[_Said]) -> Rule:
+    wrong = [(item, found) for item in said for found in item.wrong if found.kind == "result"]
+    examples = [f"record {item.seq}: {found.said!r}: {found.problem}" for item, found in wrong]
+    return Rule(
+        "numbers that no record holds",
+        "every number that a model states stands in the records it cites",
+        len({id(item) for item, _ in wrong}),
+        len(said),
+        tuple(examples[:MOST_EXAMPLES]),
+    )
+
+
+def _citations(run: _Reading, said: Sequence[_Said]) -> Rule:
+    """Citations of what was not shown, by models; of what does not exist, by records."""
+    wrong = [
+        f"record {item.seq}: {found.said}: {found.problem}"
+        for item in said
+        for found in item.wrong
+        if found.kind == "citation"
+    ]
+    n = len(said)
+    for event, record in run.of(Diagnosis):
+        for claim in record.claims:
+            n += 1
+            wrong += [
+                f"record {event.seq} cites {digest[:12]}, which does not exist"
+                for digest in claim.cites
+                if not run.exists(digest)
+            ]
+    return Rule(
+        "citations of nothing",
+        "every citation names something that exists and was shown",
+        len(wrong),
+        n,
+        tuple(wrong[:MOST_EXAMPLES]),
+    )
+
+
+def _spent(run: _Reading, everything: Sequence[Event]) -> Spent:
+    total = spending_of(everything).total
+    admitted = [record for _, record in run.of(TheoryAdmitted) if record.cycle > 0]
+    checked = [record for _, record in run.of(TheoryChecked) if record.cycle > 0]
+    collected = [event.body for event in run.events if event.kind == "trials_collected"]
+    first, last = (datetime.fromisoformat(everything[place].time_utc) for place in (0, -1))
+    return Spent(
+        requests=total.requests,
+        tokens=total.tokens,
+        money=total.millionths / 1e6,
+        participants=sum(int(body["n_participants"]) for body in collected),
+        responses=sum(int(body["n_responses"]) for body in collected),
+        seconds=(last - first).total_seconds(),
+        n_accepted=len(admitted),
+        n_candidates=len(checked)
+        + sum(item.outcome != "submitted" for _, item in run.of(SuccessorTried)),
+    )
+
+
+def stage_of(reason: str, outcome: str) -> int:
+    """The stage at which a submission failed, by the error that its refusal names."""
+    if outcome == "duplicate":
+        return len(STAGES) - 1
+    error = reason.partition(":")[0].strip()
+    return next(
+        (place for place, (_, errors) in enumerate(STAGES) if error in errors), len(STAGES) - 2
+    )
+
+
+def _failed(run: _Reading, said: Sequence[_Said]) -> Iterator[Failed]:
+    """Attempts that failed: theories that were refused, answers that nobody could read, readings with inventions."""
+    for event, record in run.of(SuccessorTried):
+        if record.outcome != "submitted":
+            stage = stage_of(record.reason, record.outcome)
+            name = record.name or "a theory without a name"
+            yield Failed(
+                event.seq, f"{name} ({record.lens})", STAGES[stage][0], stage / len(STAGES)
+            )
+    for event, record in run.of(TheoryChecked):
+        if not record.passed:
+            stage = stage_of(record.reason, "")
+            yield Failed(event.seq, record.name, STAGES[stage][0], stage / len(STAGES))
+    for event, record in run.of(RoleAnswered):
+        if record.outcome != "answered":
+            yield Failed(event.seq, f"{record.role}: {record.task}", record.outcome, 0.0)
+    by_answer: dict[int, list[_Said]] = defaultdict(list)
+    for item in said:
+        by_answer[item.seq].append(item)
+    for seq, items in by_answer.items():
+        n_sound = sum(not item.wrong for item in items)
+        if n_sound < len(items):
+            yield Failed(
+                seq,
+                f"a reading of {len(items)} statements",
+                "records do not bear it out",
+                n_sound / len(items),
+            )

@@ -1,0 +1,240 @@
+"""Shares of runs that come out one way: exact tests, intervals that cover, and how many repeats it takes.
+
+An *arm* is a number of independent replays of which some succeeded. Replays are cheap to miscount as evidence: ten of
+them tell hardly anything apart (see `repeats_needed`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+from scipy.stats import beta, binom, hypergeom, norm
+
+Array = NDArray[np.float64]
+N_PERMUTATIONS = 9_999
+"""Random permutations of a trend test; the observed order counts as one more."""
+MOST_REPEATS = 5_000
+"""Beyond which nobody will ask for replays."""
+_ROUNDING = 1e-7
+"""Relative slack within which two tables count as equally likely."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Replays under one condition."""
+
+    n_successes: int
+    n: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_successes <= self.n:
+            raise ValueError(
+                f"{self.n_successes} successes in {self.n} replays cannot be; count again."
+            )
+
+    @property
+    def rate(self) -> float:
+        """Share of successes; NaN without replays."""
+        return self.n_successes / self.n if self.n else math.nan
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Exact interval of the rate, which covers it with at least this probability.
+
+        References:
+            Clopper & Pearson (1934), Biometrika 26, 404-413.
+        """
+        tail, k, n = (1 - confidence) / 2, self.n_successes, self.n
+        low = float(beta.ppf(tail, k, n - k + 1)) if k else 0.0
+        high = float(beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
+        return low, high
+
+
+def difference_interval(arm: Arm, baseline: Arm, confidence: float = 0.95) -> tuple[float, float]:
+    """Interval of the difference of two rates that covers it with at least ``confidence``: exact, and wide.
+
+    Both exact intervals hold together with the product of their confidences, as the arms are independent.
+    """
+    each = math.sqrt(confidence)
+    (low, high), (base_low, base_high) = arm.interval(each), baseline.interval(each)
+    return low - base_high, high - base_low
+
+
+def _log_ways(n: int, k: NDArray[np.int64] | int) -> Array:
+    """Log of the binomial coefficient."""
+    return np.asarray(gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1))
+
+
+@cache
+def _p_values(n: int, n_baseline: int, total: int) -> NDArray[np.float64]:
+    """Two-sided p of every number of successes of the first arm, from ``max(0, total - n_baseline)`` on."""
+    k = np.arange(max(0, total - n_baseline), min(n, total) + 1)
+    # Written out, as power sums over thousands of tables; SciPy's own probabilities take ten times as long.
+    likely = np.exp(
+        _log_ways(n, k) + _log_ways(n_baseline, total - k) - _log_ways(n + n_baseline, total)
+    )
+    order = np.sort(likely)
+    reached = np.searchsorted(order, likely * (1 + _ROUNDING), side="right")
+    return np.asarray(np.minimum(np.concatenate(([0.0], np.cumsum(order)))[reached], 1.0))
+
+
+def fisher_p(arm: Arm, baseline: Arm) -> float:
+    """Two-sided exact p value that both arms have one rate: probability of tables no likelier than the observed.
+
+    References:
+        Fisher (1922), Journal of the Royal Statistical Society 85, 87-94.
+    """
+    total = arm.n_successes + baseline.n_successes
+    return float(_p_values(arm.n, baseline.n, total)[arm.n_successes - max(0, total - baseline.n)])
+
+
+def fisher_p_less(arm: Arm, baseline: Arm) -> float:
+    """One-sided exact p value against the first arm's rate being the lower one."""
+    total = arm.n_successes + baseline.n_successes
+    return float(hypergeom.cdf(arm.n_successes, arm.n + baseline.n, total, arm.n))
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Adjusted p values: rejecting those up to alpha errs anywhere with probability alpha at most, however dependent.
+
+    References:
+        Holm (1979), Scandinavian Journal of Statistics 6, 65-70.
+    """
+    adjusted, reached = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = reached
+    return tuple(adjusted)
+
+
+def power(rate: float, baseline_rate: float, n: int, n_baseline: int, alpha: float = 0.05) -> float:
+    """Probability that the exact test of two arms rejects at level ``alpha``, summed over all tables."""
+    k = np.arange(n + 1)
+    likely = binom.pmf(k, n, rate)
+    base = binom.pmf(np.arange(n_baseline + 1), n_baseline, baseline_rate)
+    found = 0.0
+    for total in range(n + n_baseline + 1):
+        first = max(0, total - n_baseline)
+        rejected = k[first : min(n, total) + 1][_p_values(n, n_baseline, total) <= alpha]
+        found += float(likely[rejected] @ base[total - rejected])
+    return found
+
+
+def baseline_repeats(repeats: int, n_hypotheses: int) -> int:
+    """Replays of a baseline that several arms share: more than one arm's, by the square root of their number.
+
+    References:
+        Dunnett (1955), Journal of the American Statistical Association 50, 1096-1121, section 5.
+    """
+    return math.ceil(repeats * math.sqrt(max(n_hypotheses, 1)))
+
+
+def repeats_needed(
+    rate: float,
+    baseline_rate: float,
+    *,
+    wanted: float = 0.9,
+    alpha: float = 0.05,
+    n_hypotheses: int = 1,
+) -> int | None:
+    """Replays of each arm, and of a baseline of the same size, with which the test has the wanted power.
+
+    Args:
+        rate, baseline_rate: That are to be told apart.
+        wanted: Probability of telling them apart.
+        alpha: Level over all hypotheses; each is planned at its share, which Holm's method never undercuts.
+        n_hypotheses: Arms compared with the baseline.
+
+    Returns:
+        The number; None where it is beyond `MOST_REPEATS` or the rates are equal.
+    """
+    level = alpha / n_hypotheses
+    if rate == baseline_rate:
+        return None
+
+    def enough(n: int) -> bool:
+        return power(rate, baseline_rate, n, n, level) >= wanted
+
+    # The normal approximation says where to look; tables of thousands of replays need not be summed to say "too many".
+    if (guess := _normal_repeats(rate, baseline_rate, wanted, level)) > MOST_REPEATS:
+        return None
+    low, high = 1, max(4, math.ceil(guess))
+    while not enough(high):
+        low, high = high, math.ceil(high * 1.3)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _normal_repeats(rate: float, baseline_rate: float, wanted: float, level: float) -> float:
+    spread = rate * (1 - rate) + baseline_rate * (1 - baseline_rate)
+    z = float(norm.isf(level / 2) + norm.ppf(wanted))
+    return z**2 * max(spread, 1e-3) / (rate - baseline_rate) ** 2
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How a rate follows a dose."""
+
+    slope: float
+    """Log odds per unit of the dose."""
+    interval: tuple[float, float]
+    """95% Wald interval of the slope."""
+    p_value: float
+    """Of no trend, two-sided, by permutations of replays over doses."""
+
+
+def trend(doses: Sequence[float], arms: Sequence[Arm], rng: np.random.Generator) -> Trend:
+    """Dose-response: slope of a logistic regression, and a permutation test that needs no model.
+
+    The slope is the mode under Jeffreys' prior, which is finite also where all replays above a dose succeed.
+
+    Args:
+        doses: ``(n_arms,)``, at least two different ones.
+        arms: Replays at each dose.
+        rng: Draws the permutations.
+
+    Raises:
+        ValueError: Fewer than two doses, or no number of arms that fits them.
+
+    References:
+        Armitage (1955), Biometrics 11, 375-386; Firth (1993), Biometrika 80, 27-38.
+    """
+    if len(doses) != len(arms) or len(set(doses)) < 2:
+        raise ValueError(
+            f"{len(doses)} doses for {len(arms)} arms give no trend; give at least two different doses."
+        )
+    x = np.asarray(doses, dtype=np.float64)
+    n = np.array([arm.n for arm in arms], dtype=np.int64)
+    k = np.array([arm.n_successes for arm in arms], dtype=np.int64)
+    drawn = rng.multivariate_hypergeometric(n, int(k.sum()), size=N_PERMUTATIONS)
+    center = x @ n * k.sum() / n.sum()
+    slack = 1e-9 * max(1.0, float(np.abs(x).max()) * float(n.sum()))
+    reached = int((np.abs(drawn @ x - center) >= abs(x @ k - center) - slack).sum())
+    slope, error = _firth(x, k, n)
+    return Trend(
+        slope, (slope - 1.96 * error, slope + 1.96 * error), (reached + 1) / (N_PERMUTATIONS + 1)
+    )
+
+
+def _firth(x: Array, k: NDArray[np.int64], n: NDArray[np.int64]) -> tuple[float, float]:
+    """Slope of the penalised logistic regression and its standard error."""
+    scale = float(x.std()) or 1.0
+    design = np.stack([np.ones_like(x), (x - x.mean()) / scale], axis=1)
+    weights = np.zeros(2)
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
+        information = design.T @ (design * (n * p * (1 - p))[:, None])
+        inverse = np.linalg.inv(information)
+        leverage = n * p * (1 - p) * np.einsum("ij,jk,ik->i", design, inverse, design)
+        step = inverse @ (design.T @ (k - n * p + leverage * (0.5 - p)))
+        weights = weights + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
+        if np.abs(step).max() < 1e-9:
+            break
+    return float(weights[1] / scale), float(np.sqrt(inverse[1, 1]) / scale)

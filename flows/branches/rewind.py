@@ -1,0 +1,459 @@
+"""Rewind: carry a run on again from one of its records with one thing changed, and compare how it comes out.
+
+Every branch is a campaign of its own, carried on by the same code. Replays without a change, from the same record and
+with seeds of their own, are the baseline: what differs between them is chance. Outside effects are ``recorded`` (people
+who are asked the same question under the same preregistration answer the same, and a language model that is sent the
+same request says the same; what was never asked is asked now, except of people) or ``live`` (simulated people and
+language models are asked anew). A branch never recruits anybody.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.language_model import LanguageModelParticipants
+from lakatos.experiments.participants.simulated import SimulatedParticipants
+from lakatos.experiments.participants.source import ParticipantSource, Recruitment
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.record import Recruited
+from lakatos.experiments.task import Design, Offer
+from lakatos.flows.branches.branch import Edit, branch, edited, find_record
+from lakatos.flows.branches.drop import MOST_FORKS, Drop, bisect_drop, scan_drop
+from lakatos.flows.branches.rates import (
+    Arm,
+    Trend,
+    baseline_repeats,
+    difference_interval,
+    fisher_p,
+    holm,
+    repeats_needed,
+    trend,
+)
+from lakatos.flows.campaign import run_campaign
+from lakatos.flows.errors import RewindError
+from lakatos.flows.run.engine import execute
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.run import Run, check_run, open_run, read_state
+from lakatos.flows.run.state import RunState
+from lakatos.flows.stages.collect import Waiting
+from lakatos.language_models.client import Completion, LanguageModel, Request
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.theories.roles.record import ModelsChosen
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.step import JOURNAL_FILE, Trace
+
+Effects = Literal["recorded", "live"]
+Outcome = Callable[[RunState, RunState], bool | None]
+"""Whether a concluded branch succeeded, given its origin; None where it cannot be told."""
+POWER = 0.9
+"""With which a planned comparison is to find a difference."""
+RECOVERED = 0.01
+"""Mean squared error of choice proportions up to which the hidden rule of simulated people counts as found."""
+MOST_STEPS = 400
+"""Records from which a thorough search forks at most."""
+
+
+def _same_leader(state: RunState, origin: RunState) -> bool | None:
+    if state.concluded is None or origin.concluded is None:
+        return None
+    return state.concluded.record.leader == origin.concluded.record.leader
+
+
+def _holds(state: RunState, origin: RunState) -> bool | None:
+    return None if state.concluded is None else state.concluded.record.holds
+
+
+def _new_leader(state: RunState, origin: RunState) -> bool | None:
+    return None if state.concluded is None else state.concluded.record.leader not in state.seeds
+
+
+def _recovered(state: RunState, origin: RunState) -> bool | None:
+    if state.concluded is None or state.truth is None:
+        return None
+    error = state.truth.record.corrected.get(state.concluded.record.leader)
+    return None if error is None else error <= RECOVERED
+
+
+OUTCOMES: Mapping[str, Outcome] = {
+    "same_leader": _same_leader,
+    "holds": _holds,
+    "new_leader": _new_leader,
+    "recovered": _recovered,
+}
+"""The leader is the origin's; the verdict holds; the leader is none of the first theories; the leader predicts like the
+hidden rule of simulated people."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One change against replays without it."""
+
+    edit: Edit
+    arm: Arm
+    difference: float
+    """Of the rates, change minus baseline."""
+    interval: tuple[float, float]
+    """Covers the difference with at least 95%."""
+    p_value: float
+    """Fisher's exact test, two-sided."""
+    adjusted: float
+    """After Holm, over all changes asked about."""
+    repeats_needed: int | None
+    """Replays of each arm that find the observed difference with the wanted power; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Rewound:
+    """What a change would have done."""
+
+    run: str
+    at: int
+    """Number of the record."""
+    kind: str
+    outcome: str
+    baseline: Arm
+    compared: tuple[Compared, ...]
+    dose: Trend | None
+    """Over the values, where they are numbers of one field."""
+    n_undecided: int
+    """Branches that came to no outcome, and are left out."""
+
+
+def rewind(
+    folder: Path,
+    at: str,
+    edits: Sequence[Edit],
+    *,
+    repeats: int,
+    outcome: str = "same_leader",
+    effects: Effects = "recorded",
+    branches: Path | None = None,
+    data: Path | None = None,
+    n_workers: int = 2,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Rewound:
+    """Branch a run at a record, once for each change and repeat and oftener without a change, and compare.
+
+    Args:
+        folder: Of the run; only read.
+        at: A record, by number or beginning of its digest.
+        edits: Hypotheses, one changed field each; several values of one numeric field are a dose-response.
+        repeats: Replays of each hypothesis; the baseline, which all share, has more (see `baseline_repeats`).
+        outcome: A name in `OUTCOMES`.
+        effects: Whether outside effects are as recorded wherever the same was asked, or all asked anew.
+        branches: Where the branches go; ``branches`` in the run's folder by default. One that is there is carried on.
+        data: Folder of the published data sets, for archival studies.
+        n_workers: Theories that run at the same time.
+        progress: Told what goes on.
+
+    Raises:
+        RunMissingError: There is no run.
+        RewindError: A change, the record, the outcome or the number of repeats cannot be.
+    """
+    if repeats < 1:
+        raise RewindError(
+            f"{repeats} repeats tell nothing; ask for some (the report says how many it takes)."
+        )
+    judged = _outcome(outcome)
+    place = _Place(
+        folder, branches or folder / "branches", effects, data, n_workers, judged, progress
+    )
+    chosen = _record(folder, at, edits)
+    n_baseline = baseline_repeats(repeats, len(edits))
+    arms = [
+        _arm(place, chosen, None, n_baseline),
+        *(_arm(place, chosen, edit, repeats) for edit in edits),
+    ]
+    baseline, *changed = [arm for arm, _ in arms]
+    n_undecided = sum(undecided for _, undecided in arms)
+    p_values = [fisher_p(arm, baseline) for arm in changed]
+    compared = tuple(
+        Compared(
+            edit=edit,
+            arm=arm,
+            difference=arm.rate - baseline.rate,
+            interval=difference_interval(arm, baseline),
+            p_value=p_value,
+            adjusted=adjusted,
+            repeats_needed=repeats_needed(
+                _shrunk(arm), _shrunk(baseline), wanted=POWER, n_hypotheses=len(edits)
+            ),
+        )
+        for edit, arm, p_value, adjusted in zip(
+            edits, changed, p_values, holm(p_values), strict=True
+        )
+    )
+    return Rewound(
+        run=folder.name,
+        at=chosen.seq,
+        kind=chosen.kind,
+        outcome=outcome,
+        baseline=baseline,
+        compared=compared,
+        dose=_dose(edits, changed),
+        n_undecided=n_undecided,
+    )
+
+
+def find_drop(
+    folder: Path,
+    *,
+    outcome: str = "same_leader",
+    effects: Effects = "live",
+    most_forks: int = MOST_FORKS,
+    thorough: int = 0,
+    branches: Path | None = None,
+    data: Path | None = None,
+    n_workers: int = 2,
+    progress: Callable[[str], None] = lambda text: None,
+) -> tuple[Drop, Event | None]:
+    """The record of a run after which its prospects fell most, by carrying the run on again from several of them.
+
+    Args:
+        folder: Of the run; only read.
+        outcome: What prospects are about; a name in `OUTCOMES`.
+        effects: As for `rewind`.
+        most_forks: Of a bisection.
+        thorough: Forks from every record instead, this many each; dear.
+        branches, data, n_workers, progress: As for `rewind`.
+
+    Returns:
+        What was found, and the record of the place, None where there is no drop.
+
+    Raises:
+        RewindError: The outcome cannot be told of a branch, or a thorough search would fork from too many records.
+    """
+    place = _Place(
+        folder,
+        branches or folder / "branches",
+        effects,
+        data,
+        n_workers,
+        _outcome(outcome),
+        progress,
+    )
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        steps = [event for event in trace.journal.events() if event.kind != INTENT]
+    numbers: dict[int, int] = defaultdict(int)
+
+    def fork(step: int) -> bool:
+        numbers[step] += 1
+        found = place.carry_on(steps[step], None, numbers[step])
+        if found is None:
+            raise RewindError(
+                f"the outcome {outcome!r} cannot be told of a branch at record {steps[step].seq}."
+            )
+        return found
+
+    n_steps = len(steps) - 1
+    if not thorough:
+        drop = bisect_drop(fork, n_steps, most_forks=most_forks)
+    elif n_steps > MOST_STEPS:
+        raise RewindError(
+            f"a thorough search would fork from {n_steps} records; bisect first, without --thorough."
+        )
+    else:
+        arms = [
+            Arm(sum(fork(step) for _ in range(thorough)), thorough) for step in range(n_steps + 1)
+        ]
+        drop = scan_drop(arms, np.random.default_rng(0))
+    return drop, None if drop.place is None else steps[drop.place]
+
+
+def _outcome(name: str) -> Outcome:
+    if name not in OUTCOMES:
+        raise RewindError(f"there is no outcome {name!r}; there are: {', '.join(OUTCOMES)}.")
+    return OUTCOMES[name]
+
+
+def _record(folder: Path, at: str, edits: Sequence[Edit]) -> Event:
+    """The record to branch at, once it is known that every change can be made in it."""
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        chosen = find_record(list(trace.journal.events()), at)
+        record = trace.read(chosen).record
+    for edit in edits:
+        edited(record, edit)
+    if len({edit.words for edit in edits}) < len(edits):
+        raise RewindError("one change is asked for twice; name each hypothesis once.")
+    return chosen
+
+
+def _arm(place: _Place, at: Event, edit: Edit | None, repeats: int) -> tuple[Arm, int]:
+    """Replays under one condition, and how many of them came to no outcome."""
+    found = [place.carry_on(at, edit, number) for number in range(1, repeats + 1)]
+    decided = [item for item in found if item is not None]
+    return Arm(sum(decided), len(decided)), len(found) - len(decided)
+
+
+def _shrunk(arm: Arm) -> float:
+    """A rate to plan with, which is never 0 or 1 (Laplace)."""
+    return (arm.n_successes + 1) / (arm.n + 2)
+
+
+def _dose(edits: Sequence[Edit], arms: Sequence[Arm]) -> Trend | None:
+    values = [
+        edit.value
+        for edit in edits
+        if isinstance(edit.value, int | float) and not isinstance(edit.value, bool)
+    ]
+    if (
+        len(set(values)) < 2
+        or len(values) != len(edits)
+        or len({edit.field for edit in edits}) != 1
+    ):
+        return None
+    return trend(values, arms, np.random.default_rng(0))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where and how branches are carried on."""
+
+    origin: Path
+    branches: Path
+    effects: Effects
+    data: Path | None
+    n_workers: int
+    outcome: Outcome
+    progress: Callable[[str], None]
+
+    def carry_on(self, at: Event, edit: Edit | None, number: int) -> bool | None:
+        """The outcome of one branch, which is made unless it is there."""
+        condition = (
+            "as-it-was"
+            if edit is None
+            else digest_of({"field": edit.field, "value": edit.value})[:8]
+        )
+        folder = self.branches / f"{at.seq}-{self.effects}-{condition}-{number}"
+        seed = (
+            int(digest_of({"origin": at.hash, "repeat": number, "condition": condition}), 16)
+            % 2**31
+        )
+        if not (folder / JOURNAL_FILE).exists():
+            branch(self.origin, folder, str(at.seq), edit=edit, seed=seed, effects=self.effects)
+        self.progress(f"branch {folder.name}")
+        carry_branch_on(folder, self.origin, data=self.data, n_workers=self.n_workers)
+        (state, trace), (before, own) = read_state(folder), read_state(self.origin)
+        trace.close()
+        own.close()
+        return self.outcome(state, before)
+
+
+def carry_branch_on(
+    folder: Path, origin: Path, *, data: Path | None = None, n_workers: int = 2
+) -> None:
+    """Carry a branch on to its verdict, with the outside effects that its description names.
+
+    Raises:
+        RewindError: It would have to wait for people.
+        SourceError: It would have to ask people something that they were not asked.
+    """
+    with open_run(folder, data=data, n_workers=n_workers) as run:
+        recorded = run.trace.journal.meta["origin"]["effects"] == "recorded"
+        run.source = _source(run, recorded=recorded)
+        if recorded and run.config.models:
+            _play(run, origin)
+        if isinstance(execute("none", run_campaign, run), Waiting):
+            raise RewindError(
+                f"the branch {folder} would wait for people, and a branch asks nobody; branch after their answers came."
+            )
+
+
+def _source(run: Run, *, recorded: bool) -> ParticipantSource:
+    """Who answers in a branch: real people never, simulated ones anew where effects are live."""
+    source = run.source
+    if run.config.participants.source in ("web", "prolific", "file"):
+        asked = frozenset(item.record.experiment for item in run.trace.records(Recruited))
+        return _Nobody(source, asked)
+    if not recorded and isinstance(source, SimulatedParticipants | LanguageModelParticipants):
+        source.seed = run.trace.seed
+    return source
+
+
+class _Nobody:
+    """In place of real people: what they answered stands in the trace, and nothing else is asked of them."""
+
+    def __init__(self, source: ParticipantSource, asked: frozenset[str]) -> None:
+        self._source, self._asked = source, asked
+
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+        """What could have been asked."""
+        return self._source.offers(rng, n_most)
+
+    def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
+        """Refuse, unless they were asked this before."""
+        if design.name not in self._asked:
+            raise SourceError(
+                f"the branch would ask people for experiment {design.name}, and a branch recruits nobody: branch at a "
+                "later record, or change only what is made of their answers."
+            )
+        return Recruitment(key, design.name, design.n_participants)
+
+    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
+        """Nothing new."""
+        return []
+
+    def want(self, recruitment: Recruitment, n_participants: int) -> None:
+        """Refuse to ask for more."""
+        raise SourceError(
+            f"the branch would ask more people for {recruitment.experiment}; a branch recruits nobody."
+        )
+
+    def close(self, recruitment: Recruitment) -> None:
+        """Nobody was asked."""
+
+    def mark_released(self, design: Design) -> None:
+        """Nothing runs out."""
+        self._source.mark_released(design)
+
+
+def _play(run: Run, origin: Path) -> None:
+    """Have every language model say again what it said to the same request in the origin."""
+    with Trace.open(origin, RECORD_TYPES, read_only=True) as trace:
+        calls = [item.record for item in trace.records(LanguageModelCalled)]
+        contexts = [item.record for item in trace.records(ModelsChosen)]
+        said: dict[str, dict[Digest, deque[Completion]]] = defaultdict(lambda: defaultdict(deque))
+        for call in calls:
+            completion = Completion.model_validate(trace.artifacts.get_json(call.completion))
+            said[call.model][call.request].append(completion)
+    for name, caller in run.roles.callers.items():
+        caller.model = _Repeating(caller.model, said[name])
+    for chosen in contexts:
+        for choice, tokens in zip(chosen.choices, chosen.contexts, strict=True):
+            run.roles.contexts[choice.model] = tokens
+    run.roles.looked = True
+
+
+class _Repeating:
+    """Says again what it said, and asks the model behind what nobody asked before."""
+
+    def __init__(self, model: LanguageModel, said: Mapping[Digest, deque[Completion]]) -> None:
+        self._model, self._said = model, said
+
+    @property
+    def name(self) -> str:
+        """Of the model behind."""
+        return self._model.name
+
+    @property
+    def version(self) -> str:
+        """Of the model behind."""
+        return self._model.version
+
+    async def complete(self, request: Request) -> Completion:
+        """The recorded answer, in order where there are several; errors as of the model behind."""
+        answers = self._said.get(
+            digest_of(request.model_copy(update={"seed": 0}).model_dump(mode="json"))
+        )
+        if answers:
+            return answers.popleft() if len(answers) > 1 else answers[0]
+        return await self._model.complete(request)

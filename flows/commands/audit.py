@@ -1,0 +1,172 @@
+"""Commands on the trace: audit a run or a bundle, and make a bundle."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+if TYPE_CHECKING:
+    from lakatos.flows.audit.audit import Audit, HowMuch
+
+MARKS = {"passed": "[green]passed[/green]", "failed": "[red]FAILED[/red]", "withdrawn": "[yellow]withdrawn[/yellow]",
+         "skipped": "[yellow]skipped[/yellow]", "counterfactual": "[yellow]counterfactual[/yellow]"}  # fmt: skip
+
+
+def audit_command(
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run in the runs folder, its path, or a bundle; the newest by default."
+        ),
+    ] = "",
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+    recompute: Annotated[
+        str, typer.Option(help="all, none, or sample: which records are computed again.")
+    ] = "all",
+    sample: Annotated[int, typer.Option(help="Steps of a sample.", min=1)] = 20,
+    as_machine: Annotated[
+        bool, typer.Option("--json", help="One JSON object instead of lines.")
+    ] = False,
+    key: Annotated[
+        str, typer.Option(help="Public key that signed the heads; this laboratory's by default.")
+    ] = "",
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)] = 2,
+) -> None:
+    """Check a run: chain, artifacts, heads, order, validity, rules, budgets, and every number computed anew.
+
+    Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
+    In Python: `lakatos.flows.audit.audit.audit(folder)`.
+    """
+    from lakatos.flows.audit.audit import EXIT_STATUS, as_json, audit
+    from lakatos.flows.run.places import find_run
+
+    if recompute not in ("all", "none", "sample"):
+        raise typer.BadParameter(
+            f"{recompute!r} is none of all, sample, none", param_hint="--recompute"
+        )
+    how: HowMuch = recompute  # type: ignore[assignment]
+
+    def look(folder: Path, signed_by: str | None) -> Audit:
+        return audit(
+            folder, recompute=how, n_sampled=sample, key=signed_by, data=data, n_workers=workers
+        )
+
+    place = Path(run) if run and zipfile.is_zipfile(run) else None
+    if place is None:
+        found = look(find_run(run, runs), key or None)
+        _keep(found, how)
+    else:
+        from lakatos.flows.audit.bundle import unbundle
+
+        with tempfile.TemporaryDirectory(prefix="lakatos-bundle-") as name:
+            # Whose key it is, the bundle's own verification says; another laboratory's is no fault.
+            found = look(unbundle(place, Path(name) / place.stem), key)
+    if as_machine:
+        sys.stdout.write(as_json(found) + "\n")
+    else:
+        _show(found)
+    if status := EXIT_STATUS[found.outcome]:
+        raise typer.Exit(status)
+
+
+def _keep(found: Audit, how: HowMuch) -> None:
+    """For the observatory; an audit that cannot be kept is one all the same."""
+    from lakatos.flows.audit.audit import keep
+    from lakatos.traces.errors import TraceError
+
+    try:
+        keep(found, how)
+    except TraceError as error:
+        Console(stderr=True, soft_wrap=True).print(f"the audit is not kept: {escape(str(error))}")
+
+
+def _show(found: Audit) -> None:
+    from lakatos.flows.audit.audit import VERDICTS, signed_list
+
+    console = Console(soft_wrap=True)
+    for item in found.findings:
+        console.print(f"{MARKS[item.state]}  {escape(item.name)}: {escape(item.detail)}")
+    rest = signed_list(found).splitlines()[len(found.findings) :]
+    for line in rest:
+        colour = {VERDICTS["fails"]: "red", VERDICTS["not recomputed"]: "yellow"}.get(line)
+        console.print(f"[{colour}]{escape(line)}[/{colour}]" if colour else escape(line))
+
+
+def bundle_command(
+    run: Annotated[
+        str,
+        typer.Argument(help="Name of a run in the runs folder, or its path; newest by default."),
+    ] = "",
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; NAME.bundle.zip here by default.")
+    ] = None,
+) -> None:
+    """Write one signed archive of a run that anybody can verify with Python alone, and compute again.
+
+    In Python: `lakatos.flows.audit.bundle.bundle(folder, out)`.
+    """
+    from lakatos.flows.audit.bundle import bundle
+    from lakatos.flows.run.places import find_run
+    from lakatos.traces.head import known_key
+
+    folder = find_run(run, runs)
+    written = bundle(folder, out or Path(f"{folder.resolve().name}.bundle.zip"))
+    console = Console(soft_wrap=True)
+    console.print(f"bundle: {escape(str(written))} ({written.stat().st_size / 2**20:.1f} MiB)")
+    console.print(
+        f"anybody verifies it with: python3 {escape(written.name)}\npublish this key beside it: {known_key()}"
+    )
+
+
+def anchor_command(
+    day: Annotated[
+        str, typer.Argument(help="Day that is over (UTC), as YYYY-MM-DD; yesterday by default.")
+    ] = "",
+    server: Annotated[
+        str, typer.Option(help="Address of a time stamp server (RFC 3161) to stamp the file.")
+    ] = "",
+    trusted: Annotated[
+        Path | None, typer.Option(help="Certificates (PEM) to verify the file's time stamp with.")
+    ] = None,
+) -> None:
+    """Write what was signed on a day into a file to be published, so that nothing can be backdated to it later.
+
+    In Python: `traces.anchor.write_anchor(day)`.
+    """
+    from datetime import UTC, date, datetime, timedelta
+
+    from lakatos.traces.anchor import stamp, stamped_at, write_anchor
+
+    try:
+        chosen = date.fromisoformat(day) if day else datetime.now(UTC).date() - timedelta(days=1)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{day!r} is no day; write YYYY-MM-DD", param_hint="DAY"
+        ) from error
+    path = write_anchor(chosen)
+    console = Console(soft_wrap=True)
+    console.print(
+        f"publish this file, for example in a repository of the laboratory: {escape(str(path))}"
+    )
+    if server:
+        console.print(f"stamped by {escape(server)}: {escape(str(stamp(path, server)))}")
+    if trusted is not None:
+        console.print(
+            f"stamped at {stamped_at(path, trusted).isoformat()}, as {escape(str(trusted))} vouches for"
+        )

@@ -1,0 +1,85 @@
+"""The commands that keep a laboratory safe and watched: `backup`, `restore` and `metrics`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+
+
+def backup_command(
+    out: Annotated[
+        Path | None, typer.Argument(help="Archive to write; named after the time by default.")
+    ] = None,
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Copy all runs, also while they are in use, into one archive. In Python: `lakatos.flows.operations.backup.save(runs, out)`."""
+    from lakatos.flows.operations.backup import save
+
+    made = save(runs, out or Path(f"lakatos-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.tar.gz"))
+    Console().print(
+        f"{escape(str(made.path))}: {len(made.runs)} runs, {made.n_files} files, {made.n_bytes / 2**20:.1f} MiB. It "
+        "holds people's answers, and identifiers where there are some: keep it as you keep those.",
+        soft_wrap=True,
+    )
+
+
+def restore_command(
+    archive: Annotated[Path, typer.Argument(help="A backup.")],
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder to restore into; must be new or empty.")
+    ],
+    check: Annotated[
+        bool, typer.Option(help="Audit every run afterwards, without computing scores anew.")
+    ] = True,
+) -> None:
+    """Unpack a backup into a new folder and audit it. In Python: `lakatos.flows.operations.backup.restore(archive, runs)`."""
+    from lakatos.flows.operations.backup import restore
+
+    console = Console(soft_wrap=True)
+    made = restore(archive, runs)
+    console.print(
+        f"{escape(str(runs))}: {len(made.runs)} runs, {made.n_files} files, {made.n_bytes / 2**20:.1f} MiB"
+    )
+    if not check:
+        return
+    from lakatos.flows.audit.audit import audit
+
+    failed = 0
+    for name in made.runs:
+        found = audit(runs / name, recompute=False)
+        failed += not found.passed
+        console.print(
+            f"{escape(name)}: {'the audit passes' if found.passed else '[red]the audit fails[/red]'}"
+        )
+    if failed:
+        raise typer.Exit(1)
+
+
+def metrics_command(
+    runs: RunsFolder = Path("runs"),
+    port: Annotated[
+        int, typer.Option(help="Serve them there until stopped; 0 prints them once.", min=0)
+    ] = 0,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+) -> None:
+    """Print or serve figures of all runs for Prometheus. In Python: `lakatos.flows.operations.metrics.metrics(runs)`."""
+    from lakatos.flows.operations.metrics import metrics, serve_metrics
+
+    if not port:
+        sys.stdout.write(metrics(runs))
+        return
+    with serve_metrics(runs, host, port) as served:
+        Console().print(f"http://{host}:{served}/metrics; Ctrl-C stops", highlight=False)
+        while True:
+            time.sleep(3600)

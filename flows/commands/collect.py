@@ -1,0 +1,226 @@
+"""The command `lakatos collect`: serve the page on which people take part in a run's experiments."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from lakatos.flows.ports import address_of, inherited, listen
+
+
+def serve(
+    folder: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    public_url: str = "",
+    desk_port: int = 0,
+    listeners: tuple[int, int] | None = None,
+    console: Console | None = None,
+) -> None:
+    """Serve a run's page until interrupted; the journal is not touched, so that a pass may go on meanwhile.
+
+    Participants get a port on which nothing else is served; preview and researcher's page have one of their own, which
+    only this machine reaches.
+
+    Args:
+        folder: Of the run.
+        host: Address to listen on for participants; ``0.0.0.0`` for all of this machine's.
+        port: To listen on; 0 for one that is free.
+        public_url: Under which people reach the page where it is not this machine's own, such as that of a proxy.
+        desk_port: Of the researcher's page; 0 for one that is free.
+        listeners: File descriptors of two listening sockets that take the place of both ports.
+        console: Where the links are printed.
+
+    Raises:
+        RunMissingError: There is no run in ``folder``.
+        InboxError: People answer the run in another folder.
+        FlowError: A port is taken.
+    """
+    from lakatos.experiments.participants.web.app import create_app, create_desk
+    from lakatos.experiments.participants.web.door import name_in
+    from lakatos.flows.run.places import check_collects
+    from lakatos.flows.run.run import check_run
+
+    check_run(folder)
+    check_collects(folder)
+    with contextlib.ExitStack() as stack:
+        if listeners is None:
+            people = stack.enter_context(listen(host, port, "the participant page"))
+            desk = stack.enter_context(listen("127.0.0.1", desk_port, "the researcher's page"))
+        else:
+            people, desk = (stack.enter_context(inherited(number)) for number in listeners)
+        address = (public_url or address_of(people)).rstrip("/")
+        app = create_app(folder, names=name_in(public_url), secure=address.startswith("https://"))
+        researcher = create_desk(folder, store=app.state.store, study=f"{address}/study/")
+        links = _links(
+            address, address_of(desk), researcher.state.preview_key, researcher.state.token
+        )
+        _print_links(console or Console(), links)
+        with _in_background(researcher, desk):
+            _server(app, proxied=bool(public_url)).run(sockets=[people])
+
+
+def _server(app: Any, *, proxied: bool = False) -> Any:
+    import uvicorn
+
+    from lakatos.experiments.participants.web.door import behind_proxy
+
+    return uvicorn.Server(uvicorn.Config(app, **behind_proxy(proxied)))
+
+
+@contextlib.contextmanager
+def _in_background(app: Any, listener: socket.socket) -> Iterator[None]:
+    """Serve from a thread while the context lasts."""
+    server = _server(app)
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [listener]}, name="desk", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def _links(address: str, desk: str, preview_key: str, token: str) -> dict[str, str]:
+    return {
+        "participants": f"{address}/study/",
+        "with Prolific": f"{address}/study/?{PROLIFIC}",
+        "preview": f"{desk}/preview/{preview_key}/",
+        "researcher": f"{desk}/researcher/#{token}",
+    }
+
+
+def _print_links(console: Console, links: dict[str, str]) -> None:
+    for what, link in links.items():
+        console.print(f"{what:<13}  {escape(link)}", soft_wrap=True, highlight=False)
+    console.print(
+        "Invitations, which the page wants unless the study says otherwise: `lakatos invite PEOPLE`."
+    )
+    console.print(
+        "Answers go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C."
+    )
+
+
+PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+"""What Prolific puts in place of these words is the identifier of a person, a study and a submission."""
+
+
+def collect(
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run in the runs folder, or its path; the newest by default."
+        ),
+    ] = "",
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen on for participants; 0.0.0.0 for all of this machine's."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
+    ] = 8000,
+    public_url: Annotated[
+        str, typer.Option(help="Address under which people reach the page, if another one.")
+    ] = "",
+    desk_port: Annotated[
+        int,
+        typer.Option(
+            help="Port of preview and researcher's page, for this machine alone; 0 for one that is free."
+        ),
+    ] = 0,
+    listeners: Annotated[tuple[int, int] | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Serve the page on which people take part, and print its links.
+
+    In Python: `lakatos.flows.commands.collect.serve(folder, ...)`.
+    """
+    from lakatos.flows.run.places import find_run
+
+    serve(
+        find_run(run, runs),
+        host=host,
+        port=port,
+        public_url=public_url,
+        desk_port=desk_port,
+        listeners=listeners,
+    )
+
+
+def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8000") -> list[str]:
+    """Links to a run's page, each for one person, whichever experiment is open when it is used.
+
+    Args:
+        folder: Of the run.
+        n_people: Links to make.
+        public_url: Under which people reach the page.
+
+    Raises:
+        RunMissingError: There is no run in ``folder``.
+        InboxError: People answer the run in another folder.
+    """
+    from lakatos.experiments.participants.web.store import INVITATION, Store
+    from lakatos.flows.run.places import check_collects
+    from lakatos.flows.run.run import check_run
+
+    check_run(folder)
+    check_collects(folder)
+    store = Store(folder)
+    try:
+        return [
+            f"{public_url.rstrip('/')}/study/?{INVITATION}={token}"
+            for token in store.invite(n_people)
+        ]
+    finally:
+        store.shut()
+
+
+def invite_command(
+    people: Annotated[
+        int, typer.Argument(help="Links to make, one for each person.", min=1, max=100_000)
+    ],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run in the runs folder, or its path; the newest by default."
+        ),
+    ] = "",
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+    public_url: Annotated[
+        str, typer.Option(help="Address under which people reach the page.")
+    ] = "http://127.0.0.1:8000",
+    out: Annotated[
+        Path | None, typer.Option(help="File to write the links to, one a line.")
+    ] = None,
+) -> None:
+    """Make links to a run's page, each of which lets one person in, once.
+
+    Only digests of them are kept, so that they are printed once. In Python: `lakatos.flows.commands.collect.invite(folder, 30)`.
+    """
+    from lakatos.flows.run.places import find_run
+    from lakatos.traces.artifact import write_whole
+
+    links = invite(find_run(run, runs), people, public_url=public_url)
+    if out is None:
+        for link in links:
+            Console().print(link, soft_wrap=True, highlight=False, markup=False)
+    else:
+        write_whole(out, "".join(f"{link}\n" for link in links).encode(), private=True)
+        Console().print(f"{len(links)} links in {escape(str(out))}", soft_wrap=True)

@@ -1,0 +1,242 @@
+"""The commands `lakatos data ...`, on published data sets and on what people left behind in a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Published data sets, and the answers of a run's people: bring in, list, export, withdraw, expire.",
+)
+
+DataFolder = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
+]
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")]
+
+
+@app.command("list")
+def data_list(
+    run: Annotated[
+        str, typer.Argument(help="A run: what it holds of people. Without: published data sets.")
+    ] = "",
+    data: DataFolder = None,
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Data sets with their licence and where they are published; or what a run holds of its people, and how long."""
+    if run:
+        _list_people(run, runs)
+        return
+    from lakatos.experiments.archives import ARCHIVES
+    from lakatos.experiments.archives.fetch import data_folder
+
+    table = Table("name", "domain", "what", "licence", "here")
+    for reader in ARCHIVES.values():
+        if reader.source is None:
+            here = "built in"
+        elif data is None:
+            here = "give --data"
+        else:
+            missing = [
+                name
+                for name in reader.source.files
+                if not (data_folder(reader, data) / name).exists()
+            ]
+            here = "missing" if missing else "yes"
+        table.add_row(
+            reader.name,
+            reader.domain,
+            escape(reader.title),
+            reader.source.licence if reader.source else "facts",
+            here,
+        )
+    Console().print(table)
+
+
+@app.command("fetch")
+def data_fetch(
+    name: str,
+    data: Annotated[
+        Path, typer.Option("--data", envvar="LAKATOS_DATA", help="Folder to put it in.")
+    ] = Path("data"),
+) -> None:
+    """Download a data set from the commit that its source cites and check every file's digest."""
+    from lakatos.experiments.archives import ARCHIVES
+    from lakatos.experiments.archives.fetch import fetch_archive
+    from lakatos.experiments.errors import DataMissingError
+
+    if name not in ARCHIVES:
+        raise DataMissingError(f"there is no data set {name!r}; there are: {', '.join(ARCHIVES)}.")
+    fetch_archive(name, data)
+    Console().print(
+        f"{name} is in {escape(str(data))}; every file has the digest that its source cites"
+    )
+
+
+@app.command("import")
+def data_import(
+    run: RunName,
+    file: Annotated[
+        Path, typer.Argument(help="A CSV or Parquet file, one row an answer; see docs/data.md.")
+    ],
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Bring in answers that were collected elsewhere: all of them, or none if a row is wrong.
+
+    In Python: `lakatos.flows.operations.people.import_answers(folder, file)`.
+    """
+    from lakatos.flows.operations.people import import_answers
+    from lakatos.flows.run.places import find_run
+
+    folder = find_run(run, runs)
+    found = import_answers(folder, file)
+    for name, n_people in found.n_people.items():
+        Console().print(
+            f"experiment {escape(name)}: {found.n_answers[name]} answers of {n_people} people"
+        )
+    Console().print(
+        f"{found.n_new} people are new. `lakatos resume {escape(str(folder))}` goes on with them.",
+        soft_wrap=True,
+    )
+
+
+@app.command("export")
+def data_export(
+    run: RunName,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; `export` in the run by default.")
+    ] = None,
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Write a run's answers without identifiers, as CSV with a README of the columns.
+
+    In Python: `lakatos.flows.operations.people.export(folder, out)`.
+    """
+    from lakatos.flows.operations.people import export
+    from lakatos.flows.run.places import find_run
+
+    folder = find_run(run, runs)
+    for path in export(folder, out or folder / "export"):
+        Console().print(escape(str(path)), soft_wrap=True)
+
+
+@app.command("withdraw")
+def data_withdraw(
+    run: RunName,
+    person: Annotated[
+        str, typer.Argument(help="Beginning of a pseudonym; or an identifier, with --service.")
+    ],
+    service: Annotated[str, typer.Option(help="Whose identifier it is: prolific, file, ...")] = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Erase everything that a person left in a run; the next pass computes anew what rested on it.
+
+    In Python: `lakatos.flows.operations.people.withdraw(folder, person)`.
+    """
+    from lakatos.flows.operations.people import SHOWN, find_person, withdraw
+    from lakatos.flows.run.places import find_run
+
+    folder = find_run(run, runs)
+    found = withdraw(folder, find_person(folder, person, service))
+    console = Console(soft_wrap=True)
+    console.print(
+        f"{found.person[:SHOWN]}: answers to {escape(', '.join(found.experiments)) or 'no experiment'} are erased "
+        f"({found.n_batches} batches, {found.n_sessions} sessions of the page). "
+        f"`lakatos resume {escape(str(folder))}` computes anew what rested on them."
+    )
+    for path in found.exports:
+        console.print(f"delete the person's rows here yourself, or make it anew: {escape(path)}")
+    console.print(
+        "Backups of the run's folder, and books of a recruitment service, are out of this command's reach."
+    )
+
+
+@app.command("more")
+def data_more(
+    run: RunName,
+    people: Annotated[int, typer.Argument(help="How many more than are wanted now.", min=1)],
+    experiment: Annotated[
+        str, typer.Option(help="Its name; the one that the run waits in by default.")
+    ] = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Ask for more people than planned while an experiment collects; the page has room for them at once.
+
+    It is written down as a deviation from the preregistration. In Python: `lakatos.flows.operations.people.ask_more(folder, people)`.
+    """
+    from lakatos.flows.operations.people import ask_more
+    from lakatos.flows.run.places import find_run
+
+    folder = find_run(run, runs)
+    wanted = ask_more(folder, people, experiment)
+    Console().print(
+        f"{wanted} people are wanted now. A study on Prolific takes them in with the next `lakatos prolific pay "
+        f"{escape(str(folder))}`, within its limit.",
+        soft_wrap=True,
+    )
+
+
+@app.command("expire")
+def data_expire(
+    run: RunName,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be erased.")
+    ] = False,
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Erase what is past the study's retention limits; run it daily.
+
+    In Python: `lakatos.flows.operations.people.expire(folder)`.
+    """
+    from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
+    from lakatos.flows.operations.people import expire, holdings
+    from lakatos.flows.run.places import find_run
+
+    folder = find_run(run, runs)
+    found = holdings(folder).due if dry_run else expire(folder)
+    for kind in ("identifiers", "answers"):
+        verb = "are past their limit" if dry_run else "were erased"
+        Console().print(f"{kind} of {len(found.get(kind, ()))} people {verb}")
+    if (folder / LEDGER_FILE).exists():
+        Console().print(
+            f"{escape(str(folder / LEDGER_FILE))} keeps the recruitment service's identifiers, with times of day: "
+            "delete it yourself once everybody is paid.",
+            soft_wrap=True,
+        )
+
+
+def _list_people(run: str, runs: Path) -> None:
+    from lakatos.flows.operations.people import holdings
+    from lakatos.flows.run.places import find_run
+
+    console, found = Console(), holdings(find_run(run, runs))
+    table = Table(
+        "experiment",
+        "wanted",
+        "people by status",
+        "excluded",
+        "withdrawn",
+        "in the inbox",
+        "kept apart",
+    )
+    for item in found.experiments:
+        statuses = ", ".join(f"{number} {status}" for status, number in item.statuses.items())
+        numbers = (item.n_excluded, item.n_withdrawn, item.n_waiting, item.n_apart)
+        table.add_row(escape(item.experiment), str(item.n_wanted), statuses, *map(str, numbers))
+    console.print(table)
+    for kind, people in found.due.items():
+        console.print(
+            f"[yellow]{kind} of {len(people)} people are past their limit[/yellow]; `lakatos data expire`"
+        )
+    if found.next_due is not None:
+        console.print(f"the next retention limit ends on {found.next_due:%Y-%m-%d}")

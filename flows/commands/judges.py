@@ -1,0 +1,313 @@
+"""The commands `lakatos judges ...`: who judges, how they changed, what their word rests on, and anchor sets."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Judges, who say before people are asked whether a theory is worth it: who they are, how they changed, what "
+    "they rest on.",
+)
+anchor_app = typer.Typer(
+    no_args_is_help=True, help="Anchor sets: settled comparisons that judges answer to."
+)
+app.add_typer(anchor_app, name="anchor")
+
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+RunName = Annotated[
+    str,
+    typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default."),
+]
+RunOption = Annotated[str, typer.Option("--run", help="A run; the newest by default.")]
+
+
+@app.command("list")
+def judges_list() -> None:
+    """The judges there are."""
+    from lakatos.judges.rubrics import RUBRICS
+    from lakatos.judges.rubrics.rule import RULES
+
+    table = Table("name", "kind", "what it asks", "panel")
+    for name in RUBRICS:
+        table.add_row(
+            name, "rule", "is the lead more than its parameters would gain by fitting", "always"
+        )
+    for name, rule in RULES.items():
+        table.add_row(name, "rule", rule.meaning, "frozen, evolving")
+    table.add_row(
+        "program",
+        "program",
+        "a weighted sum of features, bred on settled comparisons",
+        "frozen, evolving",
+    )
+    table.add_row(
+        "language model",
+        "language model",
+        "a rubric, read in both orders, repeatedly",
+        "roles.judge",
+    )
+    Console().print(table)
+
+
+@app.command("show")
+def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+    """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
+    from lakatos.flows.run.run import read_state
+    from lakatos.flows.stages.epoch import anchor_accuracy, dev_items, present_judges
+    from lakatos.judges.program import ProgramJudge
+    from lakatos.judges.rubric import RubricJudge
+    from lakatos.judges.rubrics.rule import RuleJudge
+
+    console = Console(soft_wrap=True)
+    state, trace = read_state(_find(run, runs))
+    with trace:
+        if not state.epochs:
+            console.print("no panel has been frozen yet")
+            return
+        opened = state.epochs[-1].record
+        console.print(f"judge epoch {opened.number}, panel {opened.epoch[:10]}")
+        dev, present = dev_items(state, trace.artifacts), present_judges(state, trace.artifacts)
+        for name, version in sorted(opened.judges.items()):
+            console.print(f"[bold]{escape(name)}[/bold]  {version[:10]}")
+            judge = present.get(name)
+            if isinstance(judge, ProgramJudge):
+                for term in sorted(judge.program.terms, key=lambda term: -abs(term.weight)):
+                    factors = " x ".join(
+                        f"{item.transform} {item.feature} / {item.scale:g}" for item in term.factors
+                    )
+                    console.print(f"  {term.weight:+.3f}  {escape(factors)}")
+                console.print(f"  {judge.program.bias:+.3f}")
+            if isinstance(judge, RuleJudge):
+                console.print("  " + ", ".join(f"{value:.2f}" for value in judge.table))
+            if isinstance(judge, RubricJudge):
+                for item in judge.rubric.dimensions:
+                    console.print(
+                        f"  {item.weight:+.3f}  {escape(item.name)}: {escape(item.question)}"
+                    )
+            if judge is not None and (found := anchor_accuracy(judge, dev)) is not None:
+                how = ", on which it was made" if version in state.bred else ""
+                console.print(
+                    f"  right on {found['right']:.1%} of {found['n']} items of dev{how} "
+                    f"(95% interval {found['low']:.1%} to {found['high']:.1%})"
+                )
+
+
+@app.command("epochs")
+def judges_epochs(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+    """The ends of epochs: what was decided, who was displaced, what was judged again."""
+    from lakatos.flows.report.explain import ended_epochs
+    from lakatos.flows.run.records import RECORD_TYPES
+    from lakatos.flows.run.run import check_run
+    from lakatos.traces.step import Trace
+
+    folder = _find(run, runs)
+    check_run(folder)
+    table = Table(
+        "epoch",
+        "verdicts",
+        "displaced",
+        "erased",
+        "to judge again",
+        "judged again",
+        "log score",
+        "why",
+    )
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        for ended in ended_epochs(trace):
+            score = (
+                ""
+                if ended.quality is None
+                else f"{ended.quality.log_score:.3f} of {ended.quality.n}"
+            )
+            numbers = (
+                ended.number,
+                ended.n_evaluations,
+                ended.n_erased,
+                ended.n_queued,
+                ended.n_rescored,
+            )
+            epoch, verdicts, erased, queued, again = map(str, numbers)
+            displaced = ", ".join(ended.changed) or "nobody"
+            table.add_row(
+                epoch, verdicts, displaced, erased, queued, again, score, escape(ended.reason)
+            )
+    Console().print(table if table.rows else "no epoch has ended")
+
+
+@app.command("gate")
+def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+    """Every challenge: what could be detected, what was found, in which groups, and what is left to spend."""
+    from lakatos.flows.run.run import read_state
+
+    console = Console(soft_wrap=True)
+    state, trace = read_state(_find(run, runs))
+    trace.close()
+    for item in state.gates:
+        decided = item.record
+        console.print(
+            f"[bold]{decided.verdict}[/bold]  {item.digest[:10]}  epoch {decided.epoch}, slot {escape(decided.slot)}, "
+            f"{decided.tier}: {decided.challenger[:8]} against {decided.incumbent[:8]}"
+        )
+        console.print(f"  {escape(decided.reason)}")
+        console.print(
+            f"  smallest gain that could be found {decided.minimum_detectable:.3g}; {decided.n_excluded} excluded; "
+            f"charged {decided.debit:.3g}, the next test may use {decided.level_left:.3g}"
+        )
+        for row in decided.strata:
+            console.print(f"  {escape(row.stratum)}: {row.wins} won, {row.losses} lost of {row.n}; "
+                          f"at most {row.bound:+.3f} lost{'' if row.safe else ', not safe'}")  # fmt: skip
+    if not state.gates:
+        console.print("no challenger has been put to the gate")
+
+
+@app.command("bias")
+def judges_bias(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+    """Acceptance of machine-written against published theories on the dev part, by every judge of the panel."""
+    from lakatos.flows.run.run import read_state
+    from lakatos.flows.stages.epoch import bias_of, dev_items, present_judges
+    from lakatos.judges.bias import PARITY
+    from lakatos.judges.errors import GateError
+
+    console = Console(soft_wrap=True)
+    state, trace = read_state(_find(run, runs))
+    with trace:
+        items = dev_items(state, trace.artifacts)
+        if not items:
+            console.print("this run has no anchor set")
+        for name, judge in present_judges(state, trace.artifacts).items() if items else ():
+            try:
+                report = bias_of(judge, items)
+            except GateError as error:
+                console.print(f"[bold]{escape(name)}[/bold]  {escape(str(error))}")
+                continue
+            console.print(f"[bold]{escape(name)}[/bold]  {escape(report.sentence)}")
+            for kind, ratio in (
+                ("all", report.marginal),
+                ("good", report.good),
+                ("bad", report.bad),
+            ):
+                low, high = ratio.interval
+                console.print(
+                    f"  accepted, machine-written over human-written, {kind} theories: {ratio.value:.2f} "
+                    f"({low:.2f} to {high:.2f})"
+                )
+            console.print(
+                f"  equivalence test within {PARITY[0]} to {PARITY[1]}: p = {report.given_quality.equivalence_p:.2g}"
+            )
+            for kind, found in report.detection.items():
+                console.print(
+                    f"  {kind}-written: sensitivity {found.d_prime:.2f}, criterion {found.criterion:+.2f}"
+                )
+            if report.gap is not None:
+                value, low, high = report.gap
+                console.print(
+                    f"  surer of machine-written theories than is right, by {value:+.3f} ({low:+.3f} to {high:+.3f})"
+                )
+
+
+@app.command("explain")
+def judges_explain(
+    score: Annotated[
+        str,
+        typer.Argument(help="Beginning of the digest of a verdict, a score or any other record."),
+    ],
+    run: RunOption = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """The way from a record to every version that it rests on, and why it holds or does not.
+
+    In Python: `lakatos.flows.report.explain.explain(folder, digest)`.
+    """
+    from lakatos.flows.report.explain import VERSIONS, explain
+
+    console = Console(soft_wrap=True)
+    found = explain(_find(run, runs), score)
+    console.print(
+        f"[bold]{found.kind}[/bold] {found.digest[:10]}, recorded as {escape(repr(found.name))}"
+    )
+    for way in found.ways:
+        steps = " <- ".join(f"{event.kind} {event.record_digest[:8]}" for event in way[1:])
+        console.print(f"  {VERSIONS[way[-1].kind]}: {steps}")
+    if not found.broken:
+        console.print("[green]it holds[/green]: everything that it rests on does")
+        return
+    console.print("[red]it does not hold[/red]:")
+    for link in found.broken:
+        console.print(
+            f"  {escape(link.name) or 'a record'} {link.digest[:8]} {escape(link.problem)}"
+        )
+
+
+@app.command("replay")
+def judges_replay(
+    decision: Annotated[
+        str,
+        typer.Argument(
+            help="Beginning of the digest of a decision; `lakatos judges gate` lists them."
+        ),
+    ],
+    run: RunOption = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Decide a challenge again from what was recorded. Exit status 1 if another decision comes out.
+
+    In Python: `lakatos.flows.report.explain.replay_decision(folder, digest)`.
+    """
+    from lakatos.flows.report.explain import replay_decision
+
+    again = replay_decision(_find(run, runs), decision)
+    Console(soft_wrap=True).print(f"the same comes out: {again.verdict}, {escape(again.reason)}")
+
+
+@anchor_app.command("build")
+def anchor_build(
+    out: Annotated[Path, typer.Argument(help="File to write, for example anchor.json.gz.")],
+    domain: Annotated[
+        list[str] | None, typer.Option(help="A domain; all by default. Can be repeated.")
+    ] = None,
+    items: Annotated[int, typer.Option(help="Simulated comparisons in each domain.", min=0)] = 128,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Published data sets, for comparisons that people settled."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of everything.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Theories that run at the same time.")] = 2,
+) -> None:
+    """Settled comparisons for judges to answer to, from people simulated by known theories, and from archives.
+
+    In Python: `lakatos.flows.report.explain.build_anchor(domains, n_items, seed)`.
+    """
+    from lakatos.experiments.domains import DOMAINS
+    from lakatos.flows.errors import StudyError
+    from lakatos.flows.report.explain import build_anchor
+
+    if unknown := sorted({*(domain or [])} - {*DOMAINS}):
+        raise StudyError(f"there is no domain {unknown[0]!r}; there are: {', '.join(DOMAINS)}.")
+    anchor = build_anchor(domain or list(DOMAINS), items, seed, data=data, n_workers=workers)
+    text = json.dumps(anchor.to_json())
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix == ".gz":
+        out.write_bytes(gzip.compress(text.encode(), mtime=0))
+    else:
+        out.write_text(text, encoding="utf-8")
+    sizes = ", ".join(f"{len(found)} in {part}" for part, found in anchor.parts.items())
+    Console(soft_wrap=True).print(
+        f"anchor set {anchor.digest[:10]}: {sizes}; written to {escape(str(out))}"
+    )
+
+
+def _find(run: str, runs: Path) -> Path:
+    from lakatos.flows.run.places import find_run
+
+    return find_run(run, runs)

@@ -1,0 +1,461 @@
+"""The command line. Every command is a function call too; see the functions named in each docstring."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lakatos.flows.guard import check_packages
+
+check_packages()
+
+from rich.console import Console  # noqa: E402
+from rich.markup import escape  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+from lakatos.flows.commands.audit import anchor_command, audit_command, bundle_command  # noqa: E402
+from lakatos.flows.commands.backup import backup_command, metrics_command, restore_command  # noqa: E402
+from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
+from lakatos.flows.commands.data import app as data_app  # noqa: E402
+from lakatos.flows.commands.forensics import add_commands  # noqa: E402
+from lakatos.flows.commands.judges import app as judges_app  # noqa: E402
+from lakatos.flows.commands.lab import app as lab_app  # noqa: E402
+from lakatos.flows.commands.memory import memory_app, tools_app  # noqa: E402
+from lakatos.flows.commands.models import app as models_app  # noqa: E402
+from lakatos.flows.commands.preregister import preregister_command  # noqa: E402
+from lakatos.flows.commands.prolific import app as prolific_app  # noqa: E402
+from lakatos.flows.commands.schedule import (  # noqa: E402
+    schedule_command,
+    serve_command,
+    wake_command,
+    watch_command,
+)
+from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
+from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
+from lakatos.flows.commands.view import view_command  # noqa: E402
+from lakatos.flows.operations.carry import tether  # noqa: E402
+from lakatos.flows.operations.first_design import design_command  # noqa: E402
+from lakatos.flows.run.engine import EngineName, cool_down, warm_up  # noqa: E402
+from lakatos.traces.home import settle_caches  # noqa: E402
+
+app = typer.Typer(
+    name="lakatos",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="A laboratory in which rival theories of human behaviour compete.\n\n"
+    "Start with [bold]lakatos demo[/bold]; then [bold]lakatos run studies/multiattribute-binary.toml --data "
+    "FOLDER[/bold] on people's published choices. A run lives in a folder of its own, can be stopped at any "
+    "time and goes on with [bold]lakatos resume[/bold].",
+)
+app.add_typer(data_app, name="data")
+app.add_typer(judges_app, name="judges")
+app.add_typer(lab_app, name="lab")
+app.add_typer(memory_app, name="memory")
+app.add_typer(models_app, name="models")
+app.add_typer(prolific_app, name="prolific")
+app.add_typer(theory_app, name="theory")
+app.add_typer(tools_app, name="tools")
+app.command("design")(design_command)
+app.command()(collect)
+app.command("invite")(invite_command)
+app.command("preregister")(preregister_command)
+app.command("schedule")(schedule_command)
+app.command("serve")(serve_command)
+app.command("watch")(watch_command)
+app.command("wake")(wake_command)
+app.command("sweep")(sweep_command)
+app.command("backup")(backup_command)
+app.command("restore")(restore_command)
+app.command("metrics")(metrics_command)
+app.command("view")(view_command)
+add_commands(app)
+
+STUDIES = Path(__file__).resolve().parent.parent / "studies"
+WAITING = 3
+"""Exit status of a pass that ended because people have not answered yet."""
+Engine = Annotated[
+    EngineName,
+    typer.Option(
+        help="[bold]prefect[/bold] (with a temporary server of its own unless one is "
+        "configured) or [bold]none[/bold] (plain asyncio)."
+    ),
+]
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
+]
+RunName = Annotated[
+    str,
+    typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default."),
+]
+Workers = Annotated[
+    int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)
+]
+
+
+@app.command()
+def demo(
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
+    workers: Workers = 2,
+) -> None:
+    """Five cycles with simulated people who follow a hidden rule; then the report.
+
+    In Python: `flows.start.run_study(STUDIES / "demo.toml", ...)`.
+    """
+    _run_study(STUDIES / "demo.toml", None, engine, runs, None, seed, workers)
+
+
+@app.command()
+def run(
+    study: Annotated[Path, typer.Argument(help="A study file; studies/ has examples.")],
+    data: DataFolder = None,
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    name: Annotated[
+        str | None, typer.Option(help="Name of the run; numbered after the study by default.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
+    workers: Workers = 2,
+) -> None:
+    """Run a study up to its verdict.
+
+    In Python: `flows.start.run_study(study, ...)`.
+    """
+    _run_study(study, data, engine, runs, name, seed, workers)
+
+
+@app.command()
+def resume(
+    run: RunName = "",
+    data: DataFolder = None,
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    workers: Workers = 2,
+    enough: Annotated[
+        bool, typer.Option("--enough", help="Wait for no more people than have answered.")
+    ] = False,
+) -> None:
+    """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
+
+    In Python: `flows.start.resume_run(folder, ...)`.
+    """
+    from lakatos.flows.run.next_pass import look
+
+    folder = _find(run, runs)
+    found = look(folder)
+    if not (found.due or enough):
+        Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
+        raise typer.Exit(WAITING if found.ended == "waiting" else 0)
+
+    warm_up(engine)  # while the laboratory is loaded and the journal is read
+    try:
+        from lakatos.flows.run.logs import progress
+        from lakatos.flows.start import resume_run
+
+        _carry(
+            folder,
+            lambda: resume_run(
+                folder,
+                data=data,
+                engine=engine,
+                progress=progress(run=folder.name),
+                n_workers=workers,
+                enough=enough,
+            ),
+        )
+    finally:
+        cool_down()
+
+
+@app.command()
+def status(
+    run: Annotated[str, typer.Argument(help="A run; all of them by default.")] = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """How far runs are, whom they wait for, and how their rivals stand."""
+    from lakatos.flows.operations.people import holdings
+    from lakatos.flows.run.run import read_state
+    from lakatos.flows.stages.collect import waiting_in
+    from lakatos.traces.errors import InboxError
+    from lakatos.traces.place import run_folders
+
+    console = Console()
+    folders = [_find(run, runs)] if run else run_folders(runs)
+    if not folders:
+        console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
+    for folder in folders:
+        try:
+            state, trace = read_state(folder)
+        except known_errors() as error:
+            if run:
+                raise
+            console.print(
+                f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}",
+                soft_wrap=True,
+            )
+            continue
+        with trace:
+            cycles = state.config.stop.cycles if state.config else 0
+            how = f"cycle {len(state.cycles) + 1} of at most {cycles}"
+            if len(state.cycles) >= cycles or (state.cycles and state.cycles[-1].record.stop):
+                how = (
+                    "concluded"
+                    if state.concluded
+                    else f"concluding, {len(state.folds)} folds finished"
+                )
+            console.print(
+                f"[bold]{escape(folder.name)}[/bold]  {how}  {len(state.collected)} experiments, "
+                f"{len(state.pool)} rivals, {trace.journal.head[0]} records"
+            )
+            if (waiting := waiting_in(state)) is not None:
+                console.print(f"  {escape(waiting.text)}")
+            if state.concluded:
+                console.print(f"  {escape(state.concluded.record.text)}")
+            if run:
+                due: dict[str, tuple[str, ...]] = {}
+                with suppress(InboxError):  # people answer it in another folder
+                    due = holdings(folder).due if state.config and state.config.by_person else {}
+                for kind, people in due.items():
+                    console.print(
+                        f"  {kind} of {len(people)} people are past their limit; `lakatos data expire`"
+                    )
+                console.print(_leaderboard(state))
+
+
+@app.command()
+def report(
+    run: RunName = "",
+    runs: RunsFolder = Path("runs"),
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; report.html in the run by default.")
+    ] = None,
+) -> None:
+    """Write the report: one HTML file that holds everything a reader needs.
+
+    In Python: `lakatos.flows.report.report.write_report(folder)`.
+    """
+    from lakatos.flows.report.report import write_report
+
+    Console().print(f"report: {escape(str(write_report(_find(run, runs), out)))}")
+
+
+app.command("audit")(audit_command)
+app.command("bundle")(bundle_command)
+app.command("anchor")(anchor_command)
+
+
+@app.command()
+def theories(
+    domain: Annotated[str, typer.Argument(help="A domain; all by default.")] = "",
+    source: Annotated[str, typer.Option(help="Print the source of this theory.")] = "",
+    mechanisms: Annotated[
+        bool, typer.Option(help="List the mechanisms of the grammar too.")
+    ] = False,
+) -> None:
+    """Published theories by domain, as study files name them."""
+    from lakatos.flows.errors import StudyError
+    from lakatos.theories.families import FAMILIES
+    from lakatos.theories.theory import read_program
+
+    console = Console()
+    if domain and domain not in FAMILIES:
+        raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(FAMILIES)}.")
+    for family in FAMILIES.values():
+        if domain and family.domain != domain:
+            continue
+        if source:
+            if source in family.seeds:
+                sys.stdout.write(family.program(source).source)
+                return
+            continue
+        table = Table("name", "title", "claim", title=f"{family.domain}: published theories")
+        for name in family.seeds:
+            theory = read_program(family.program(name))
+            table.add_row(name, escape(theory.name), escape(theory.claim))
+        console.print(table)
+        if mechanisms:
+            parts = Table(
+                "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
+            )
+            for item in family.grammar.mechanisms:
+                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.citation))
+            console.print(parts)
+    if source:
+        raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")
+
+
+@app.command()
+def doctor(
+    runs: RunsFolder = Path("runs"),
+    model_server: Annotated[
+        str, typer.Option(help="Address of a server of language models, with /v1.")
+    ] = "",
+) -> None:
+    """What this machine offers: versions, sandbox layers, programs, database, ports, servers, disk and clock.
+
+    Exit status 1 if something is wrong. In Python: `lakatos.flows.operations.doctor.examine(runs)`.
+    """
+    from lakatos.flows.operations.doctor import examine
+
+    console = Console()
+    found = examine(runs, model_server=model_server)
+    for line in found:
+        mark = {
+            "ok": "[green]ok[/green]     ",
+            "missing": "[yellow]missing[/yellow]",
+            "wrong": "[red]wrong[/red]  ",
+        }
+        console.print(
+            f"{mark[line.state]}  {escape(line.name)}: {escape(line.detail)}", soft_wrap=True
+        )
+    if any(line.state == "wrong" for line in found):
+        raise typer.Exit(1)
+
+
+def _run_study(
+    study: Path,
+    data: Path | None,
+    engine: EngineName,
+    runs: Path,
+    name: str | None,
+    seed: int | None,
+    workers: int,
+) -> None:
+    warm_up(engine)  # while the laboratory is loaded and the study is read
+    try:
+        from lakatos.flows.run.logs import progress
+        from lakatos.flows.run.places import new_folder
+        from lakatos.flows.run.study import load_study, parse_study
+        from lakatos.flows.start import run_study
+
+        config = load_study(study)
+        if seed is not None:
+            config = parse_study(
+                config.model_dump(mode="json") | {"seed": seed}, f"{study} with --seed {seed}"
+            )
+        folder = new_folder(runs, name or config.name, numbered=name is None)
+        shown = progress(run=folder.name)
+        _carry(
+            folder,
+            lambda: run_study(
+                config, folder, data=data, engine=engine, progress=shown, n_workers=workers
+            ),
+        )
+    finally:
+        cool_down()
+
+
+def _carry(folder: Path, work: Any) -> None:
+    from lakatos.flows.report.report import write_report
+    from lakatos.flows.stages.collect import Waiting
+
+    console = Console(stderr=True)
+    try:
+        found = work()
+    except KeyboardInterrupt as stopped:
+        console.print(
+            f"stopped; nothing is lost. Go on with: lakatos resume {escape(str(folder))}",
+            soft_wrap=True,
+        )
+        raise typer.Exit(getattr(stopped, "exit_code", 130)) from None
+    if isinstance(found, Waiting):
+        preview = escape(str(write_report(folder)))
+        Console().print(
+            f"{escape(found.text)}\nrun: {escape(str(folder))}\nwhat people will see, and what was frozen: {preview}",
+            soft_wrap=True,
+        )
+        raise typer.Exit(WAITING)
+    Console().print(
+        f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}",
+        soft_wrap=True,
+    )
+
+
+def _find(run: str, runs: Path) -> Path:
+    from lakatos.flows.run.places import find_run
+
+    return find_run(run, runs)
+
+
+def _leaderboard(state: Any) -> Table:
+    table = Table("theory", "nats per choice", "skill", "prequential", "error", "r", "")
+    for line in state.board().standings[:12]:
+        table.add_row(
+            escape(state.name(line.theory)),
+            f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
+            "" if line.skill is None else f"{line.skill:.3f}",
+            "" if line.prequential is None else f"{line.prequential.value:.4f}",
+            f"{line.error:.4f}",
+            "" if line.correlation is None else f"{line.correlation:.3f}",
+            "tie" if line.tied else "",
+        )
+    return table
+
+
+def known_errors() -> tuple[type[Exception], ...]:
+    """What a command answers with one line instead of a traceback."""
+    from lakatos.experiments.errors import ExperimentError
+    from lakatos.flows.errors import FlowError
+    from lakatos.judges.errors import JudgeError
+    from lakatos.language_models.errors import LanguageModelError
+    from lakatos.memory.errors import MemoryLibraryError
+    from lakatos.theories.errors import (
+        BenchError,
+        GrammarError,
+        SandboxUnavailableError,
+        TheoryError,
+    )
+    from lakatos.traces.errors import TraceError
+
+    return (
+        ExperimentError,
+        FlowError,
+        JudgeError,
+        LanguageModelError,
+        MemoryLibraryError,
+        BenchError,
+        GrammarError,
+        SandboxUnavailableError,
+        TheoryError,
+        TraceError,
+        OSError,
+    )
+
+
+def main() -> None:
+    """Entry point of the command `lakatos`."""
+    tether()
+    try:
+        settle_caches()
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except known_errors() as error:
+        if os.environ.get("LAKATOS_DEBUG"):
+            traceback.print_exc()
+        message = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
+        if isinstance(error, OSError) and error.filename is None and error.strerror:
+            message = f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
+        sys.stderr.write(f"lakatos: {message}\n")
+        sys.exit(getattr(error, "exit_code", 1))
+
+
+if __name__ == "__main__":
+    main()

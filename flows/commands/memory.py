@@ -1,0 +1,290 @@
+"""The commands `lakatos memory ...` and `lakatos tools ...`: what was learned, and what may be called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+memory_app = typer.Typer(
+    no_args_is_help=True,
+    help="What the runs of a folder have learned: plans, facts and pitfalls, each with the records behind it.",
+)
+tools_app = typer.Typer(
+    no_args_is_help=True,
+    help="What can be called: the laboratory's own tools, and those learned from recurring plans.",
+)
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+RunOption = Annotated[str, typer.Option("--run", help="A run; the newest by default.")]
+ToolName = Annotated[str, typer.Argument(help="A learned tool, or the beginning of its name.")]
+
+
+@memory_app.command("list")
+def memory_list(
+    runs: RunsFolder = Path("runs"),
+    domain: Annotated[str, typer.Option(help="Only of this domain.")] = "",
+    kind: Annotated[
+        str, typer.Option(help="Only plans, facts or pitfalls: plan, fact, pitfall.")
+    ] = "",
+) -> None:
+    """All lessons that count, oldest first; those that are in doubt say so."""
+    from lakatos.flows.errors import StudyError
+    from lakatos.flows.run.remember import shared_library
+    from lakatos.memory.recall import lesson_text
+
+    if kind not in ("", "plan", "fact", "pitfall"):
+        raise StudyError(f"there is no kind {kind!r} of lessons; there are: plan, fact, pitfall.")
+    library = shared_library(runs)
+    doubted = library.doubtful(lambda digest: True)
+    disputed = {digest for pair in library.contradictions() for digest in pair}
+    table = Table("lesson", "kind", "domain", "what", "")
+    for digest, item in library.lessons():
+        if (domain and item.domain != domain) or (kind and item.kind != kind):
+            continue
+        notes = ["unverified"] if digest in doubted else []
+        notes += ["contradicted"] if digest in disputed else []
+        table.add_row(
+            digest[:10], item.kind, item.domain, escape(lesson_text(item)[:160]), ", ".join(notes)
+        )
+    Console().print(
+        table
+        if table.rows
+        else "nothing has been learned yet; `lakatos memory rebuild` reads the traces"
+    )
+
+
+@memory_app.command("show")
+def memory_show(
+    lesson: Annotated[
+        str,
+        typer.Argument(help="Beginning of a lesson's digest; `lakatos memory list` lists them."),
+    ],
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
+    from lakatos.flows.run.remember import shared_library
+    from lakatos.memory.errors import LessonError
+    from lakatos.memory.item import Fact, Superseded
+    from lakatos.memory.library import Pitfall
+    from lakatos.memory.plan import Plan
+    from lakatos.memory.recall import lesson_text
+    from lakatos.memory.signature import canonical_form
+
+    library, console = shared_library(runs), Console(soft_wrap=True)
+    entries = {
+        digest: item for digest, item in library.entries if isinstance(item, Plan | Fact | Pitfall)
+    }
+    found: list[str] = [digest for digest in entries if digest.startswith(lesson)]
+    if len(found) != 1 or not lesson:
+        raise LessonError(
+            f"{len(found)} lessons begin with {lesson!r}; `lakatos memory list` lists what there is."
+        )
+    item: Any = entries[found[0]]
+    console.print(f"[bold]{item.kind}[/bold] {found[0]}  {escape(item.domain)}")
+    console.print(escape(lesson_text(item)))
+    if item.kind == "plan":
+        console.print(
+            f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
+        )
+    console.print(f"evidence: {', '.join(item.evidence)}")
+    if justified := getattr(item, "justified_by", ()):
+        console.print(f"justified by: {', '.join(justified)}")
+    if found[0] in library.doubtful(lambda digest: True):
+        console.print("[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn")
+    for pair in library.contradictions():
+        if found[0] in pair:
+            (other,) = [digest for digest in pair if digest != found[0]]
+            console.print(f"[yellow]contradicted[/yellow] by {other}")
+    for digest, link in library.all(Superseded):
+        if found[0] in (link.old, link.new):
+            said = f"{link.old[:10]} -> {link.new[:10]}: {link.reason}"
+            console.print(f"corrected ({digest[:10]}): {escape(said)}")
+
+
+@memory_app.command("recall")
+def memory_recall(
+    domain: Annotated[str, typer.Argument(help="Kind of task.")],
+    failed: Annotated[
+        str, typer.Argument(help="What went wrong, or what is looked for, in words.")
+    ],
+    runs: RunsFolder = Path("runs"),
+    stage: Annotated[str, typer.Option(help="Of the cycle: design, revise, ...")] = "",
+    most: Annotated[int, typer.Option(min=1, max=10, help="Lessons at most.")] = 3,
+) -> None:
+    """What would come back in a situation.
+
+    In Python: `memory.recall.Lexical(library).recall(situation)`.
+    """
+    from lakatos.experiments.domains import DOMAINS
+    from lakatos.flows.errors import StudyError
+    from lakatos.flows.run.remember import shared_library
+    from lakatos.memory.recall import Lexical, Situation
+
+    if domain not in DOMAINS:
+        raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(DOMAINS)}.")
+    console = Console(soft_wrap=True)
+    found = Lexical(shared_library(runs)).recall(
+        Situation(domain=domain, stage=stage, failed=failed), most
+    )
+    for item in found.lessons:
+        note = f"  [yellow]{escape(item.note)}[/yellow]" if item.note else ""
+        console.print(f"[bold]{item.kind}[/bold] {item.lesson[:10]}  {item.relevance:.2f}{note}")
+        console.print(
+            f"  {escape(item.text)}\n  evidence: {', '.join(digest[:10] for digest in item.evidence)}"
+        )
+    if not found.lessons:
+        console.print("nothing comes back")
+
+
+@memory_app.command("rebuild")
+def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
+    """Make the library again from the traces, and say whether the file held the same.
+
+    In Python: `lakatos.flows.run.remember.keep_library(runs)`.
+    """
+    from lakatos.flows.run.remember import keep_library, library_path
+    from lakatos.traces.digest import digest_bytes
+
+    path = library_path(runs)
+    before = path.read_bytes() if path.exists() else b""
+    library = keep_library(runs)
+    after = path.read_bytes()
+    how = (
+        "the same as before"
+        if before == after
+        else "there was none before"
+        if not before
+        else "it had changed"
+    )
+    Console(soft_wrap=True).print(
+        f"{len(library.lessons())} lessons, {len(library.drafts())} tools; {how} ({digest_bytes(after)[:10]}): "
+        f"{escape(str(path))}"
+    )
+
+
+@tools_app.command("list")
+def tools_list(runs: RunsFolder = Path("runs")) -> None:
+    """The table: the laboratory's own tools, and learned ones with their record."""
+    from lakatos.flows.run.remember import shared_library
+    from lakatos.memory.draft import plan_in_short
+    from lakatos.memory.tools import TOOLS
+
+    library = shared_library(runs)
+    table = Table("tool", "from", "effects", "status", "uses", "what")
+    for verb in TOOLS.values():
+        table.add_row(
+            verb.name,
+            "laboratory",
+            ", ".join(sorted(verb.effects)),
+            "",
+            "",
+            escape(verb.description.partition(";")[0]),
+        )
+    for name, (_, draft) in library.drafts().items():
+        standing = library.standing(name)
+        status = (
+            "dependency changed" if library.changed_dependency(name, TOOLS) else standing.status
+        )
+        uses = f"{standing.successes} of {standing.n_uses}"
+        table.add_row(
+            name,
+            "learned",
+            ", ".join(draft.effects),
+            status,
+            uses,
+            escape(plan_in_short(draft.plan_text)),
+        )
+    Console().print(table)
+
+
+@tools_app.command("show")
+def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
+    """A learned tool on one page: code, tests, evidence, use.
+
+    In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
+    """
+    from lakatos.flows.operations.tool_desk import tool_page
+    from lakatos.flows.run.remember import shared_library
+    from lakatos.memory.tools import TOOLS
+
+    if name in TOOLS:
+        verb = TOOLS[name]
+        print(
+            f"# {name}\n{verb.description}\n\n{json.dumps(verb.arguments.model_json_schema(), indent=1)}"
+        )
+        return
+    print(tool_page(shared_library(runs), name), end="")
+
+
+@tools_app.command("validate")
+def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
+    """Have a learned tool climb the ladder of validation again; exit status 1 if it fails.
+
+    In Python: `lakatos.flows.operations.tool_desk.validate_again(runs, name)`.
+    """
+    from lakatos.flows.operations.tool_desk import validate_again
+    from lakatos.memory.item import ToolValidated
+
+    console = Console(soft_wrap=True)
+    found = validate_again(runs, name)
+    if not isinstance(found, ToolValidated):
+        console.print(f"[red]refused[/red] at {found.rung}: {escape(found.reason)}")
+        raise typer.Exit(1)
+    console.print(
+        f"[green]{found.name} passed[/green]; its next uses are shadowed by its text plan"
+    )
+    for line in found.passed:
+        console.print(f"  {escape(line)}")
+
+
+@tools_app.command("retire")
+def tools_retire(
+    name: ToolName,
+    reason: Annotated[str, typer.Option(help="Why; it stands in the trace.")],
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Take a learned tool from the offers. Nothing is deleted; `lakatos tools validate` brings it back.
+
+    In Python: `lakatos.flows.operations.tool_desk.retire_tool(runs, name, reason)`.
+    """
+    from lakatos.flows.operations.tool_desk import retire_tool
+
+    done = retire_tool(runs, name, reason)
+    Console(soft_wrap=True).print(
+        f"{done.name} is retired: {escape(done.reason)}. Its plan stays text."
+    )
+
+
+@tools_app.command("run")
+def tools_run(
+    name: Annotated[str, typer.Argument(help="A tool of the table.")],
+    arguments: Annotated[
+        str, typer.Argument(help='JSON, for example {"theories": ["A", "B"], "design": "1.1"}.')
+    ],
+    run: RunOption = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Call a tool on a run's theories and answers, and print what it gives. The call is on record.
+
+    In Python: `lakatos.flows.operations.tool_desk.run_by_hand(runs, folder, name, arguments)`.
+    """
+    from lakatos.flows.operations.tool_desk import run_by_hand
+    from lakatos.flows.run.places import find_run
+    from lakatos.language_models.errors import ToolError
+
+    try:
+        given = json.loads(arguments)
+    except ValueError as error:
+        raise ToolError(
+            f"the arguments are no JSON ({error}); write an object in single quotes."
+        ) from None
+    if not isinstance(given, dict):
+        raise ToolError("the arguments are no JSON object; write names and values in braces.")
+    print(json.dumps(run_by_hand(runs, find_run(run, runs), name, given), indent=1))

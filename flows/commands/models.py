@@ -1,0 +1,343 @@
+"""The commands of ``lakatos models``: serve local language models, and see what a server can do.
+
+vLLM runs in an environment and processes of its own; see `language_models/serving/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from lakatos.language_models.serving.check import Report
+    from lakatos.language_models.serving.launch import Launch
+    from lakatos.language_models.serving.profile import Profile
+    from lakatos.language_models.settings import ModelSettings
+
+app = typer.Typer(
+    no_args_is_help=True, help="Serve local language models by vLLM, and see what a server can do."
+)
+RuntimeName = Annotated[
+    Literal["gpu", "cpu"],
+    typer.Option(help="Official build for NVIDIA GPUs, or unofficial build for processors."),
+]
+ProfileName = Annotated[
+    str, typer.Argument(help="A TOML file, or the name of a ready profile; see `profiles`.")
+]
+Port = Annotated[
+    int | None, typer.Option(help="Another port than the profile's.", min=1, max=65535)
+]
+Log = Annotated[Path, typer.Option(help="Folder for the server's log.")]
+
+
+@app.command()
+def profiles() -> None:
+    """Ready profiles: what they serve, and on what."""
+    from lakatos.language_models.serving.profile import load_profile, ready_profiles
+
+    table = Table("profile", "model", "context", "for")
+    for name in ready_profiles():
+        profile = load_profile(name)
+        table.add_row(name, profile.model, str(profile.context or ""), escape(profile.description))
+    Console().print(table)
+
+
+@app.command()
+def install(runtime: RuntimeName = "gpu") -> None:
+    """Make vLLM's own environment by its lock, and check it.
+
+    In Python: `language_models.serving.environment.install(runtime)`.
+    """
+    from lakatos.language_models.serving.environment import install as make
+    from lakatos.language_models.serving.environment import look
+
+    say = _printer()
+    made = make(runtime, say)
+    about = look(runtime, made.folder)
+    say(
+        f"vLLM {about['vllm']} with PyTorch {about['torch']} in {made.folder}; knows {len(made.flags())} flags"
+    )
+    if runtime == "gpu" and not about["devices"]:
+        say("no GPU is to be seen here, so it cannot serve on this machine")
+    for name, memory in zip(about["devices"], about["memory_gib"], strict=True):
+        say(f"GPU: {name}, {memory:.0f} GiB")
+
+
+@app.command()
+def serve(
+    profile: ProfileName,
+    port: Port = None,
+    restarts: Annotated[
+        int, typer.Option(help="Deaths in a row after which it stays down.", min=0)
+    ] = 5,
+    log: Log = Path("runs/models"),
+) -> None:
+    """Start vLLM from a profile and keep it up until interrupted; a crash is followed by a restart.
+
+    In Python: `language_models.serving.server.supervise(prepare(profile, environment), log)`.
+    """
+    from lakatos.language_models.serving.server import Restarts, supervise
+
+    chosen = _profile(profile, port)
+    launch = _launch(chosen)
+    say, file = _printer(), _log_file(log, chosen)
+    say(f"{chosen.name}: {chosen.model}; log: {file}")
+    if chosen.revision is None and not chosen.model.startswith("/"):
+        say("the profile names no revision, so the model may change under its name")
+
+    def ready(_: Any) -> None:
+        key = f', key_variable = "{chosen.api_key_variable}"' if chosen.api_key_variable else ""
+        say(
+            f'in a study: client = "openai", base_url = "{launch.base_url}", model = "{launch.model}", '
+            f'revision = "{chosen.fingerprint}"{key}'
+        )
+
+    with _asked_to_stop():
+        try:
+            supervise(launch, file, restarts=Restarts(limit=restarts), progress=say, ready=ready)
+        except KeyboardInterrupt:
+            say("stopped")
+
+
+@app.command()
+def check(
+    profile: Annotated[
+        str, typer.Argument(help="The profile that is served; or give an address and a model.")
+    ] = "",
+    base_url: Annotated[str, typer.Option(help="Address of any server, up to and with /v1.")] = "",
+    model: Annotated[str, typer.Option(help="Its name for the model.")] = "",
+    key_variable: Annotated[
+        str, typer.Option(help="Environment variable that holds the key.")
+    ] = "",
+    calls: Annotated[int, typer.Option(help="Timed calls for each shape of prompt.", min=1)] = 5,
+    port: Port = None,
+) -> None:
+    """Send each role's shape of prompt to a server and say what works. Exit status 1 if anything fails.
+
+    In Python: `language_models.serving.check.check(settings, shapes)`.
+    """
+    from lakatos.flows.roles.shapes import role_shapes
+    from lakatos.language_models.serving.check import check as try_out
+    from lakatos.language_models.serving.shape import REPRESENTATIVE
+    from lakatos.language_models.settings import ModelSettings
+
+    if profile:
+        settings = _settings(_profile(profile, port))
+    else:
+        if not (base_url and model):
+            raise typer.BadParameter("give a profile, or both --base-url and --model")
+        settings = ModelSettings(
+            name=model, model=model, base_url=base_url, key_variable=key_variable
+        )
+    others = [
+        item for item in REPRESENTATIVE if item.request.tools or item.request.n_log_probabilities
+    ]
+    report = asyncio.run(try_out(settings, [*role_shapes(), *others], n_calls=calls))
+    _show(report)
+    if not report.serves:
+        raise typer.Exit(1)
+
+
+@app.command()
+def budget(
+    run: Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")],
+    runs: Annotated[
+        Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+    requests: Annotated[
+        int | None, typer.Option(help="Most requests in the whole run.", min=0)
+    ] = None,
+    tokens: Annotated[int | None, typer.Option(help="Most tokens in the whole run.", min=0)] = None,
+    money: Annotated[float | None, typer.Option(help="Most money in the whole run.", min=0)] = None,
+) -> None:
+    """What the language models of a run have taken; with options, another budget in place of the run's own.
+
+    In Python: `lakatos.flows.roles.budget.raise_budget(folder, budget)`.
+    """
+    from lakatos.flows.roles.budget import raise_budget, taken
+    from lakatos.flows.run.places import find_run
+    from lakatos.language_models.ledger import Budget
+
+    folder = find_run(run, runs)
+    if (requests, tokens, money) != (None, None, None):
+        raise_budget(folder, Budget(requests=requests, tokens=tokens, money=money))
+    amount, limits = taken(folder)
+    table = Table("", "taken", "at most")
+    for name, used in (
+        ("requests", amount.requests),
+        ("tokens", amount.tokens),
+        ("money", amount.millionths / 1e6),
+    ):
+        limit = getattr(limits, name)
+        table.add_row(name, f"{used:g}", "no limit" if limit is None else f"{limit:g}")
+    Console().print(table)
+
+
+@app.command()
+def answers(
+    run: Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")],
+    runs: Annotated[
+        Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+) -> None:
+    """What became of everything that language models answered in a run.
+
+    In Python: `lakatos.flows.roles.answers.answers_in(folder)`.
+    """
+    from lakatos.flows.roles.answers import answers_in
+    from lakatos.flows.run.places import find_run
+
+    table = Table("", "what became of it", "n")
+    for name, value in answers_in(find_run(run, runs)).items():
+        for key, item in _flat(value):
+            table.add_row(name, escape(key), str(item))
+    Console().print(table)
+
+
+def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested counts as rows."""
+    if not isinstance(value, dict):
+        yield place, value
+        return
+    for name, item in value.items():
+        yield from _flat(item, f"{place}, {name}" if place else str(name))
+
+
+@app.command()
+def speculation(
+    profile: ProfileName,
+    calls: Annotated[int, typer.Option(help="For each shape of prompt.", min=2)] = 60,
+    in_flight: Annotated[int, typer.Option(help="At the same time, as in the study.", min=1)] = 8,
+    port: Port = None,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 1,
+    log: Log = Path("runs/models"),
+) -> None:
+    """Measure a profile's speculative decoding: serve it with and without, under the same load, and advise.
+
+    In Python: `language_models.serving.speculation.measure` and `recommend`.
+    """
+    import numpy as np
+
+    from lakatos.language_models.serving.errors import ProfileError
+    from lakatos.language_models.serving.server import served
+    from lakatos.language_models.serving.shape import REPRESENTATIVE
+    from lakatos.language_models.serving.speculation import measure, recommend, table
+
+    chosen = _profile(profile, port)
+    if chosen.speculation is None:
+        raise ProfileError(f"profile {chosen.name!r} has no [speculation] to measure; add one.")
+    say, file, found = _printer(), _log_file(log, chosen), []
+    with _asked_to_stop():
+        for served_profile in (chosen.model_copy(update={"speculation": None}), chosen):
+            say(f"serving {'with' if served_profile.speculation else 'without'} speculation")
+            with served(_launch(served_profile), file, say):
+                settings = _settings(served_profile)
+                found.append(
+                    asyncio.run(
+                        measure(settings, REPRESENTATIVE, n_calls=calls, n_in_flight=in_flight)
+                    )
+                )
+    without, with_it = found
+    rows = table(without, with_it)
+    shown = Table(*rows[0])
+    for row in rows:
+        shown.add_row(*row.values())
+    Console().print(shown)
+    verdict = recommend(without, with_it, np.random.default_rng(seed))
+    Console().print(f"[bold]{verdict.advice}[/bold]: {escape(verdict.reason)}", soft_wrap=True)
+
+
+@app.command()
+def tiny(
+    folder: Annotated[Path, typer.Argument(help="Folder to make.")],
+    port: Annotated[int, typer.Option(help="That the profile names.", min=1, max=65535)] = 8000,
+) -> None:
+    """Write a tiny model with random weights and a profile that serves it on the processor.
+
+    It says nonsense of the right form: for trying everything around a model. In Python:
+    `language_models.serving.tiny.write_tiny_model(folder)`.
+    """
+    from lakatos.language_models.serving.tiny import write_tiny_profile
+
+    Console().print(
+        f"profile: {escape(str(write_tiny_profile(folder, port=port)))}", soft_wrap=True
+    )
+
+
+def _profile(named: str, port: int | None) -> Profile:
+    from lakatos.language_models.serving.profile import load_profile
+
+    profile = load_profile(named)
+    return profile if port is None else profile.model_copy(update={"port": port})
+
+
+def _launch(profile: Profile) -> Launch:
+    from lakatos.language_models.serving.environment import find_environment
+    from lakatos.language_models.serving.launch import prepare
+
+    return prepare(profile, find_environment(profile.runtime))
+
+
+def _settings(profile: Profile) -> ModelSettings:
+    from lakatos.language_models.serving.launch import settings_of
+
+    return settings_of(profile)
+
+
+def _log_file(folder: Path, profile: Profile) -> Path:
+    return folder / f"{profile.name}-{profile.port}.log"
+
+
+def _printer() -> Any:
+    console, begun = Console(stderr=True, highlight=False), time.monotonic()
+    return lambda text: console.print(
+        f"{time.monotonic() - begun:6.1f} s  {escape(text)}", soft_wrap=True
+    )
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[None]:
+    """Within, SIGTERM and SIGHUP stop as Ctrl-C does, so that no server is left behind."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show(report: Report) -> None:
+    console = Console()
+    colour = {"works": "green", "partly": "yellow", "unknown": "yellow", "fails": "red"}
+    table = Table("role", "what", "state", "detail", title=f"{report.model} ({report.server})")
+    for finding in report.findings:
+        state = f"[{colour[finding.state]}]{finding.state}[/]"
+        table.add_row(finding.role or "server", finding.feature, state, escape(finding.detail))
+    console.print(table)
+    figures = Table(
+        "role", "calls", "prompt tokens", "answer tokens", "first token, ms", "tokens per s", "whole, ms", "cached",
+        title="one call at a time; medians",
+    )  # fmt: skip
+    for item in report.figures:
+        figures.add_row(
+            item.role,
+            str(item.n_calls),
+            str(item.n_prompt_tokens),
+            f"{item.n_tokens:.0f}",
+            f"{1000 * item.first_token_s:.0f}",
+            f"{item.tokens_per_s:.0f}",
+            f"{1000 * item.total_s:.0f}",
+            f"{item.cached_share:.0%}",
+        )
+    console.print(figures)

@@ -1,0 +1,105 @@
+"""The command `lakatos preregister`: what was frozen before people were asked, in the form that registries ask for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from lakatos.flows.errors import FlowError
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.state import RunState
+    from lakatos.traces.step import Trace
+
+
+def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
+    """The registration of an experiment of a run, the newest by default; see `experiments.registration`.
+
+    Raises:
+        FlowError: The run has preregistered no such experiment.
+    """
+    from lakatos.experiments.design import design_from_json
+    from lakatos.experiments.domains import DOMAINS
+    from lakatos.experiments.registration import registration
+    from lakatos.flows.run.run import read_state, theory_of
+
+    state, trace = read_state(folder)
+    with trace:
+        names = list(state.preregistrations)
+        name = experiment or (names[-1] if names else "")
+        if state.config is None or name not in state.preregistrations:
+            known = ", ".join(names) or "none yet; `lakatos resume` designs the first"
+            raise FlowError(
+                f"the run {folder} has preregistered no experiment {name!r}; there are: {known}."
+            )
+        plan = state.preregistrations[name]
+        return registration(
+            plan.record,
+            design_from_json(trace.artifacts.get_json(plan.record.design)),
+            DOMAINS[state.config.domain],
+            trace.artifacts.get_arrays(plan.record.predictions),
+            record=plan.digest,
+            study=state.config.name,
+            question=state.config.question,
+            source=state.config.participants.source,
+            asked=_began(folder, state, trace, name),
+            said={digest: theory_of(trace, state, digest).claim for digest in state.theories},
+        )
+
+
+def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
+    """Whether somebody has begun to answer an experiment."""
+    from lakatos.experiments.participants.web.store import COLLECTION_FILE, Store
+
+    if name in state.answers or name in state.collected:
+        return True
+    if any(batch.json().get("experiment") == name for batch in trace.inbox.stored()):
+        return True
+    if not (folder / COLLECTION_FILE).exists():
+        return False
+    store = Store(folder)
+    try:
+        return any(item["name"] == name and item["people"] for item in store.status())
+    finally:
+        store.shut()
+
+
+def preregister_command(
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a run in the runs folder, or its path; the newest by default."
+        ),
+    ] = "",
+    experiment: Annotated[
+        str, typer.Option(help="Name of an experiment; the newest by default.")
+    ] = "",
+    form: Annotated[
+        Literal["markdown", "json"], typer.Option("--format", help="Of what is written.")
+    ] = "markdown",
+    out: Annotated[Path | None, typer.Option(help="File to write; printed by default.")] = None,
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+) -> None:
+    """Print what was frozen before people were asked, under the headings of OSF and AsPredicted, to be uploaded there.
+
+    In Python: `lakatos.flows.commands.preregister.registration_of(folder, experiment)`.
+    """
+    from lakatos.experiments.registration import to_markdown
+    from lakatos.flows.run.places import find_run
+
+    value = registration_of(find_run(run, runs), experiment)
+    text = (
+        to_markdown(value)
+        if form == "markdown"
+        else json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    )
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text, encoding="utf-8")

@@ -1,0 +1,462 @@
+"""The commands of ``lakatos prolific``: recruit people through Prolific to the laboratory's own page.
+
+Nothing is published without the study's name, or its exact cost, typed by a person, and a limit that is never passed.
+The token is read from the environment variable ``PROLIFIC_TOKEN`` and kept nowhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from lakatos.experiments.participants.prolific.clerk import Clerk
+    from lakatos.experiments.participants.prolific.ledger import Entry, Ledger
+    from lakatos.experiments.participants.prolific.money import Money
+    from lakatos.experiments.participants.prolific.plan import Plan
+    from lakatos.experiments.participants.prolific.recruiter import Action
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Recruit people through Prolific: plan, publish, look, pay, rehearse.",
+)
+RunName = Annotated[
+    str,
+    typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default."),
+]
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+ExperimentName = Annotated[str, typer.Option(help="Of the run; the last one planned by default.")]
+LOCK_FILE = "prolific.lock"
+
+
+@app.command()
+def plan(
+    settings: Annotated[
+        Path, typer.Argument(help="TOML file with what people are asked for and what they get.")
+    ],
+    run: RunName = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Write a plan into the run's books; print the draft as the service will get it, and what it can cost.
+
+    In Python: `experiments.participants.prolific.plan.make_plan(settings)`.
+    """
+    from lakatos.experiments.participants.prolific.plan import load_settings, make_plan
+
+    wanted = load_settings(settings)
+    with _books(run, runs) as (_, ledger):
+        made = make_plan(wanted, earlier=ledger.studies())
+        ledger.keep_plan(made)
+    print(json.dumps(made.draft(), indent=1, ensure_ascii=False))
+    _print_cost(made)
+    Console(stderr=True, highlight=False).print(
+        "Publishing hands these codes to the page, which shows people the one for how their visit ended. Nothing is on "
+        f"the service yet. Next: lakatos prolific publish --limit {made.total_cost.major}",
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def publish(
+    limit: Annotated[
+        str, typer.Option(help="Most that may ever be spent, with fees, such as 250.00.")
+    ],
+    run: RunName = "",
+    runs: RunsFolder = Path("runs"),
+    experiment: ExperimentName = "",
+    yes_spend: Annotated[
+        str, typer.Option(help="The plan's exact total cost, in place of typing the study's name.")
+    ] = "",
+) -> None:
+    """Make the study on the service and let people in, up to a limit; again, with another limit, to change that.
+
+    In Python: `Clerk.publish(confirm(plan, limit, typed_name=...))`.
+    """
+    from lakatos.experiments.participants.prolific.plan import confirm
+    from lakatos.flows.run.places import find_run
+
+    with _at_work(run, runs, experiment) as clerk:
+        planned = clerk.plan
+        if clerk.account.state in (None, "UNPUBLISHED"):
+            check_page(find_run(run, runs), planned)
+        most = planned.settings.money(limit)
+        _print_cost(planned)
+        if yes_spend:
+            confirmation = confirm(planned, most, typed_cost=planned.settings.money(yes_spend))
+        else:
+            prompt = f"To publish it and spend up to {most}, type the name {planned.name!r}"
+            confirmation = confirm(planned, most, typed_name=typer.prompt(prompt, err=True))
+        study = clerk.publish(confirmation)
+    Console().print(f"study {study.id}: {study.state}, {study.places} places, limit {most}")
+
+
+@app.command()
+def status(
+    run: RunName = "",
+    runs: RunsFolder = Path("runs"),
+    experiment: ExperimentName = "",
+    poll: Annotated[
+        bool, typer.Option(help="Ask the service first; else show the books as they are.")
+    ] = True,
+) -> None:
+    """Ask the service how things stand and show the books; changes nothing there.
+
+    In Python: `Clerk.poll()`.
+    """
+    from lakatos.experiments.participants.prolific.recruiter import Review
+
+    with _at_work(run, runs, experiment, needs_token=poll) as clerk:
+        if poll:
+            clerk.poll()
+        _print_books(clerk)
+        _print_withheld(clerk)
+        _print_actions(tuple(action for action in clerk.decide() if isinstance(action, Review)))
+
+
+@app.command()
+def pay(
+    run: RunName = "",
+    runs: RunsFolder = Path("runs"),
+    experiment: ExperimentName = "",
+    bonus: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV with the columns person (pseudonym) and amount (pounds or dollars)."
+        ),
+    ] = None,
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(help="Also pay this submission, which was left for you to look at."),
+    ] = None,
+    bulk_paid: Annotated[
+        list[int] | None,
+        typer.Option(help="This bulk of bonuses was paid, as you saw on the service."),
+    ] = None,
+    bulk_unpaid: Annotated[
+        list[int] | None, typer.Option(help="This bulk was not paid, as you saw; it is made anew.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Say what would be done, and do nothing.")] = False,
+    watch: Annotated[
+        int, typer.Option(help="Do it again every so many seconds, until stopped.", min=0)
+    ] = 0,
+    stop: Annotated[
+        bool, typer.Option(help="Let nobody in any more, for good; then pay who has completed.")
+    ] = False,
+    stop_when_ended: Annotated[
+        bool,
+        typer.Option(
+            help="Stop the study by itself once collection has ended; else it is paused and you are told."
+        ),
+    ] = False,
+) -> None:
+    """Approve who completed our page, replace who dropped out, pay bonuses; all within the limit, each person once.
+
+    In Python: `Clerk.work()`.
+    """
+    with _at_work(run, runs, experiment, bonus=bonus, stop_when_ended=stop_when_ended) as clerk:
+        if dry_run:
+            clerk.poll()
+            _print_actions(clerk.decide())
+            return
+        if stop:
+            clerk.stop()
+        for submission in approve or ():
+            clerk.poll()
+            clerk.approve_by_hand(submission)
+        for number in bulk_paid or ():
+            clerk.settle_by_hand(number, paid=True)
+        for number in bulk_unpaid or ():
+            clerk.settle_by_hand(number, paid=False)
+        while True:
+            _print_actions(clerk.work())
+            _print_books(clerk)
+            _print_withheld(clerk)
+            if not watch:
+                return
+            time.sleep(watch)
+
+
+@app.command()
+def rehearse(
+    settings: Annotated[
+        Path | None, typer.Argument(help="Settings of a plan; a small one by default.")
+    ] = None,
+    limit: Annotated[
+        str, typer.Option(help="Most that may be spent; one and a half times the cost by default.")
+    ] = "",
+    seeds: Annotated[
+        int, typer.Option(help="Rehearsals, each with other people and failures.", min=1)
+    ] = 3,
+    first_seed: Annotated[int, typer.Option(help="Seed of the first.", min=0)] = 1,
+) -> None:
+    """Play a plan through against a stand-in for the service on this machine; needs no token and costs nothing.
+
+    Exit status 1 if a promise broke. In Python: `experiments.participants.prolific.rehearsal.rehearse(...)`.
+    """
+    from tempfile import TemporaryDirectory
+
+    from lakatos.experiments.participants.prolific.money import Money
+    from lakatos.experiments.participants.prolific.plan import load_settings, make_plan
+    from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse
+    from lakatos.experiments.participants.prolific.stand_in import Faults, World, serve
+
+    planned = make_plan(load_settings(settings) if settings else EXAMPLE)
+    total = planned.total_cost
+    most = planned.settings.money(limit) if limit else Money(total.minor * 3 // 2, total.currency)
+    table = Table(
+        "seed",
+        "completed",
+        "people who came",
+        "paid",
+        "of",
+        "left for you",
+        "requests",
+        "failures",
+        "wrong",
+    )
+    broken = 0
+    with serve(World(0)) as stand_in:
+        for seed in range(first_seed, first_seed + seeds):
+            world = World(seed, faults=Faults(), fee=planned.fee)
+            with TemporaryDirectory() as folder:
+                done = rehearse(planned, most, stand_in, world, Path(folder))
+            broken += len(done.problems)
+            asked = done.asked.get("requests", 0)
+            table.add_row(
+                str(seed),
+                f"{done.books.completed} of {done.books.wanted}",
+                str(done.n_people),
+                str(done.paid),
+                str(most),
+                str(len(done.reviews)),
+                str(asked),
+                str(sum(done.asked.values()) - asked),
+                "; ".join(done.problems),
+            )
+    Console().print(table)
+    if broken:
+        raise typer.Exit(1)
+
+
+def check_page(folder: Path, planned: Plan) -> None:
+    """Refuse to send people to a page that does not wait for them.
+
+    Raises:
+        StudyError: No page is open for the experiment, its code is not the plan's, or it has fewer places.
+    """
+    from lakatos.flows.errors import StudyError
+    from lakatos.flows.operations.prolific_page import collection
+
+    with collection(folder) as store:
+        found = store.opened(planned.name) if store else None
+        wanted = store.wanted(planned.name) if store else None
+    if found is None or wanted is None:
+        raise StudyError(
+            f"{folder} has no open page for the experiment {planned.name!r}; nobody is recruited before predictions "
+            "are frozen. `lakatos resume` freezes them and opens the page."
+        )
+    code = planned.codes["COMPLETED"]
+    if found.settings.completion_code not in ("", code):
+        raise StudyError(
+            f"the page's own completion_code is {found.settings.completion_code!r}, and the plan's is {code!r}; give "
+            "the plan the page's, or let the page have none."
+        )
+    if planned.settings.people > wanted:
+        raise StudyError(
+            f"the plan asks for {planned.settings.people} people, and the page has places for {wanted}; plan for so "
+            "many."
+        )
+    if (planned.settings.former_participants == "admit") != (found.settings.returning == "admit"):
+        raise StudyError(
+            f"the plan says former_participants = {planned.settings.former_participants!r} and the page "
+            f"returning = {found.settings.returning!r}; people would be turned away, or stay away for nothing. "
+            "Plan as the page does."
+        )
+
+
+@contextmanager
+def _books(run: str, runs: Path) -> Iterator[tuple[Path, Ledger]]:
+    """The run's folder and its books, which nobody else writes meanwhile."""
+    from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+    from lakatos.flows.run.places import check_collects, find_run
+    from lakatos.traces.stores.sqlite import WriterLock
+
+    folder = find_run(run, runs)
+    check_collects(folder)
+    lock = WriterLock(folder / LOCK_FILE)
+    try:
+        with Ledger(folder / LEDGER_FILE) as ledger:
+            yield folder, ledger
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _at_work(
+    run: str,
+    runs: Path,
+    experiment: str,
+    *,
+    bonus: Path | None = None,
+    needs_token: bool = True,
+    stop_when_ended: bool = False,
+) -> Iterator[Clerk]:
+    from lakatos.experiments.participants.prolific.clerk import Clerk
+    from lakatos.experiments.participants.prolific.client import ProlificClient
+    from lakatos.flows.errors import StudyError
+    from lakatos.flows.operations.prolific_page import RunPage
+
+    with _books(run, runs) as (folder, ledger):
+        planned = ledger.experiments()
+        if not planned:
+            raise StudyError(
+                f"{folder} has no plan; make one with `lakatos prolific plan SETTINGS {folder}`."
+            )
+        name = experiment or planned[-1]
+        most = ledger.account(name).plan
+        client = ProlificClient.from_environment() if needs_token else ProlificClient("none")
+        with client:
+            page = RunPage(folder, most)
+            amounts = _bonuses(bonus, folder, most)
+            yield Clerk(client, ledger, name, page, bonus=amounts, stop_when_ended=stop_when_ended)
+
+
+def _bonuses(path: Path | None, folder: Path, planned: Plan) -> Callable[[Entry], Money | None]:
+    """What each person earned, from a file that names people by their pseudonym.
+
+    Raises:
+        StudyError: A line of the file cannot be used; nothing is paid then.
+    """
+    from lakatos.experiments.errors import SourceError
+    from lakatos.experiments.participants.answers import pseudonym
+    from lakatos.flows.errors import StudyError
+    from lakatos.flows.operations.prolific_page import pseudonym_key
+
+    if path is None:
+        return lambda _: None
+    key = pseudonym_key(folder)
+    if not key:
+        raise StudyError(
+            f"{folder} has no key of pseudonyms, as nobody took part on its page; nobody can be looked up."
+        )
+    amounts: dict[str, Money] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            if reader.fieldnames is None or set(reader.fieldnames) != {"person", "amount"}:
+                raise StudyError(
+                    f"{path}: the first line must be person,amount, not {reader.fieldnames}."
+                )
+            for number, line in enumerate(reader, start=2):
+                if None in line or None in line.values():
+                    raise StudyError(
+                        f"{path}, line {number}: give a person and an amount with a point, such as 0.25."
+                    )
+                person, amount = line["person"].strip(), line["amount"].strip()
+                if not person or person in amounts:
+                    raise StudyError(
+                        f"{path}, line {number}: the person is missing or was named before."
+                    )
+                try:
+                    amounts[person] = planned.settings.money(amount)
+                except SourceError as error:
+                    raise StudyError(f"{path}, line {number}: {error}") from None
+    except UnicodeDecodeError:
+        raise StudyError(f"{path} is not UTF-8 text. Save it as CSV in UTF-8.") from None
+    return lambda entry: amounts.get(pseudonym(key, "prolific", entry.participant))
+
+
+def _print_cost(planned: Plan) -> None:
+    settings, fee = planned.settings, planned.fee
+    table = Table("what", "each", "people", "with fees", title=f"{planned.name}: what it can cost")
+    table.add_row(
+        "reward",
+        str(planned.reward),
+        str(settings.people),
+        str(planned.reward_cost * settings.people),
+    )
+    bonuses = fee.cost(planned.most_bonus) * settings.people
+    table.add_row("bonus, at most", str(planned.most_bonus), str(settings.people), str(bonuses))
+    screened = planned.screen_out_cost * settings.most_screened_out
+    paid = settings.money(settings.screen_out_reward)
+    table.add_row(
+        "screened out, at most", str(paid), str(settings.most_screened_out), str(screened)
+    )
+    table.add_row("[bold]total[/bold]", "", "", f"[bold]{planned.total_cost}[/bold]")
+    console = Console(stderr=True)
+    console.print(table)
+    console.print(
+        f"Fees: {fee.service_percent}% of every payment and {fee.tax_percent}% tax on that, as of {fee.as_of}; "
+        "the service's own reckoning is compared before anything is published. People who run out of time and come "
+        "back late are paid too, so leave room for some in the limit.",
+        soft_wrap=True,
+    )
+
+
+def _print_books(clerk: Clerk) -> None:
+    account, books = clerk.account, clerk.books
+    console = Console()
+    study = (
+        f"study {account.study}: {account.state}"
+        if account.study
+        else "no study on the service yet"
+    )
+    console.print(
+        f"[bold]{escape(clerk.plan.name)}[/bold]  {study}, {account.taken} of {account.places} places taken"
+    )
+    console.print(
+        f"  {books.completed} of {books.wanted} people completed, {books.busy} are taking part"
+    )
+    states = ", ".join(f"{n} {state.lower()}" for state, n in books.by_state.items())
+    console.print(f"  submissions: {states or 'none'}")
+    console.print(
+        f"  spent {books.spent}, at most {books.at_most} by what may still come, limit {books.limit or 'none'}"
+    )
+
+
+def _print_withheld(clerk: Clerk) -> None:
+    """Say whose answers are kept apart."""
+    from lakatos.flows.operations.prolific_page import RunPage
+
+    page = clerk.page
+    withheld = (
+        [item for item in page.withheld if item.status != "active"]
+        if isinstance(page, RunPage)
+        else []
+    )
+    if not withheld:
+        return
+    people = ", ".join(f"{item.person[:12]} ({item.status})" for item in withheld)
+    Console().print(
+        f"[yellow]look at[/yellow] {len(withheld)} people who came with identifiers that the service does not list for "
+        f"this study: {people}. Their answers are kept apart and not released to the run, unless the service lists "
+        "them at a later poll.",
+        soft_wrap=True,
+    )
+
+
+def _print_actions(actions: tuple[Action, ...]) -> None:
+    from lakatos.experiments.participants.prolific.recruiter import Review
+
+    console = Console()
+    for action in actions:
+        if isinstance(action, Review):
+            console.print(
+                f"[yellow]look at[/yellow] {escape(action.about)}: {escape(action.why)}",
+                soft_wrap=True,
+            )
+        else:
+            words = ", ".join(str(value) for value in vars(action).values())
+            console.print(f"{type(action).__name__} {escape(words)}", soft_wrap=True)

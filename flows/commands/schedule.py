@@ -1,0 +1,424 @@
+"""The commands that say when runs go on, and those that make them: `schedule`, `serve`, `watch` and `wake`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lakatos.flows.errors import FlowError, RunMissingError, ScheduleError
+from lakatos.flows.operations.schedule import (
+    Schedule,
+    change_schedules,
+    load_schedules,
+    make_schedule,
+)
+from lakatos.flows.run.engine import EngineName
+
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
+]
+Workers = Annotated[
+    int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)
+]
+Limit = Annotated[int, typer.Option(help="Passes that run at the same time.", min=1)]
+
+
+def schedule_command(
+    study: Annotated[
+        str,
+        typer.Argument(help="A study file; with the switches below, a schedule's name is enough."),
+    ] = "",
+    cron: Annotated[str, typer.Option(help="Five fields, as in '0 6 * * 1': Mondays at six.")] = "",
+    interval: Annotated[str, typer.Option(help="A length of time: 90s, 30m, 6h, 1d, 2w.")] = "",
+    at: Annotated[str, typer.Option(help="One time, as in 2030-05-01T06:00.")] = "",
+    timezone: Annotated[str, typer.Option(help="Of --cron and --at.")] = "UTC",
+    name: Annotated[
+        str, typer.Option(help="Of the schedule and its run; the study's by default.")
+    ] = "",
+    new_run: Annotated[
+        bool, typer.Option("--new-run", help="Begin a run of its own each time.")
+    ] = False,
+    data: DataFolder = None,
+    runs: RunsFolder = Path("runs"),
+    workers: Workers = 2,
+    pause: Annotated[
+        bool, typer.Option("--pause", help="Start no further pass, by time or by arrival.")
+    ] = False,
+    unpause: Annotated[bool, typer.Option("--unpause", help="Start passes again.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Forget the schedule; its run stays.")
+    ] = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="End the pass that runs now; nothing is lost.")
+    ] = False,
+) -> None:
+    """Say when a study's campaign goes on: by time, or without one whenever answers arrive. Lists schedules by itself.
+
+    `lakatos serve`, `lakatos lab up` or `lakatos watch` carries it out. In Python: `lakatos.flows.operations.schedule.make_schedule(...)`.
+    """
+    console = Console(soft_wrap=True)
+    if not study:
+        _list(runs, console)
+        return
+    if pause or unpause or remove or cancel:
+        if sum((pause, unpause, remove)) > 1:
+            raise ScheduleError("give one of --pause, --unpause and --remove.")
+        _change(
+            runs, study, pause=pause, unpause=unpause, remove=remove, cancel=cancel, console=console
+        )
+        return
+    from lakatos.flows.operations.carry import check_study
+    from lakatos.flows.run.run import has_run
+    from lakatos.flows.run.study import load_study
+
+    config = load_study(Path(study))
+    made = make_schedule(
+        name or config.name,
+        Path(study),
+        cron=cron,
+        interval=interval,
+        at=at,
+        timezone=timezone,
+        data=data,
+        new_run=new_run,
+        workers=workers,
+    )
+    if not new_run and has_run(runs / made.name):
+        check_study(config, runs / made.name, study)
+    change_schedules(runs, lambda known: known | {made.name: made})
+    console.print(f"{escape(made.name)}: {escape(made.words)}; run {escape(str(runs / made.name))}")
+    upcoming = made.next_after(datetime.now(UTC))
+    if upcoming is not None:
+        console.print(f"next: {upcoming.isoformat(timespec='minutes')}")
+    console.print(
+        "`lakatos serve` or `lakatos lab up` carries it out with Prefect, `lakatos watch` without."
+    )
+
+
+def _list(runs: Path, console: Console) -> None:
+    from lakatos.flows.run.next_pass import look
+
+    found = load_schedules(runs)
+    if not found:
+        console.print(
+            f"nothing is scheduled in {escape(str(runs))}; `lakatos schedule STUDY` does that"
+        )
+        return
+    table = Table("name", "when", "next", "run")
+    for name, schedule in found.items():
+        upcoming = None if schedule.paused else schedule.next_after(datetime.now(UTC))
+        state = look(runs / name)
+        table.add_row(
+            escape(name),
+            escape(schedule.words),
+            upcoming.isoformat(timespec="minutes") if upcoming else "",
+            "each its own" if schedule.new_run else escape(state.reason[:60]),
+        )
+    console.print(table)
+
+
+def _change(
+    runs: Path,
+    name: str,
+    *,
+    pause: bool,
+    unpause: bool,
+    remove: bool,
+    cancel: bool,
+    console: Console,
+) -> None:
+    name = (
+        _scheduled(runs, name)
+        if not cancel or pause or unpause or remove
+        else _known_run(runs, name)
+    )
+
+    def change(known: dict[str, Schedule]) -> dict[str, Schedule]:
+        if remove:
+            return {other: item for other, item in known.items() if other != name}
+        return known | {name: replace(known[name], paused=pause)}
+
+    if pause or unpause or remove:
+        change_schedules(runs, change)
+        console.print(
+            f"{escape(name)}: {'removed' if remove else 'paused' if pause else 'goes on'}"
+        )
+    if cancel:
+        ended = end_pass(runs, name)
+        console.print(
+            f"{escape(name)}: {'the pass is being ended; nothing is lost' if ended else 'no pass runs now'}"
+        )
+
+
+def _scheduled(runs: Path, name: str) -> str:
+    known = load_schedules(runs)
+    for candidate in (name, Path(name).stem):
+        if candidate in known:
+            return candidate
+    raise ScheduleError(
+        f"nothing is scheduled under {name!r} in {runs}; there are: {', '.join(known) or 'none'}."
+    )
+
+
+def _known_run(runs: Path, name: str) -> str:
+    for candidate in (name, Path(name).stem):
+        if (runs / candidate).is_dir():
+            return candidate
+    raise RunMissingError(f"there is no run {name!r} in {runs}; `lakatos status` lists them.")
+
+
+def end_pass(runs: Path, name: str) -> bool:
+    """End the pass of a run that is going on now: by Prefect, where one carries it, else with SIGTERM on this machine.
+
+    Returns:
+        Whether there was one.
+    """
+    from lakatos.flows.operations.lab import secret_of, server_of
+    from lakatos.flows.run.next_pass import is_written
+    from lakatos.traces.step import JOURNAL_FILE
+
+    server = server_of(runs)
+    if server is not None and _cancel_in_prefect(server, secret_of(runs), name):
+        return True
+    folder = runs / name
+    if not is_written(folder):
+        return False
+    holder = (folder / f"{JOURNAL_FILE}.lock").read_text().strip()
+    if not holder.isdecimal():
+        return False
+    try:
+        os.kill(int(holder), signal.SIGTERM)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        raise FlowError(
+            f"the pass of {name} belongs to another user (process {holder}); ask them to end it."
+        ) from None
+    return True
+
+
+def _cancel_in_prefect(server: str, secret: str, name: str) -> bool:
+    import httpx
+
+    from lakatos.flows.run.engine import basic
+
+    wanted = {
+        "deployments": {"name": {"any_": [name]}},
+        "flow_runs": {"state": {"type": {"any_": ["RUNNING", "PENDING"]}}},
+    }
+    cancelling = {
+        "state": {
+            "type": "CANCELLING",
+            "name": "Cancelling",
+            "message": "by `lakatos schedule --cancel`",
+        }
+    }
+    try:
+        with httpx.Client(
+            base_url=f"{server.rstrip('/')}/", timeout=10.0, auth=basic(secret)
+        ) as client:
+            found: list[dict[str, Any]] = (
+                client.post("flow_runs/filter", json=wanted).raise_for_status().json()
+            )
+            for item in found:
+                client.post(f"flow_runs/{item['id']}/set_state", json=cancelling).raise_for_status()
+    except httpx.HTTPError:
+        return False
+    return bool(found)
+
+
+def serve_command(
+    studies: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A folder whose study files become deployments too, or one study file."
+        ),
+    ] = None,
+    runs: RunsFolder = Path("runs"),
+    data: DataFolder = None,
+    limit: Limit = 2,
+    workers: Workers = 2,
+) -> None:
+    """Serve schedules, and the studies of a folder, as Prefect deployments, and start passes when answers arrive.
+
+    With the Prefect server that is configured, else with one of its own that ends with it. For people's page see
+    `lakatos collect`. In Python: `lakatos.flows.operations.deploy.serve_schedules(runs, ...)`.
+    """
+    from contextlib import ExitStack
+
+    from lakatos.flows.operations.lab import own_secret, prefect_server, require_reachable
+    from lakatos.flows.run.engine import CLIENT_SECRET, configured_server
+    from lakatos.flows.run.logs import speaker
+
+    say = speaker()
+    others = _deployable(studies, data, workers, say) if studies else {}
+    with ExitStack() as stack:
+        server = configured_server()
+        by_event = os.environ.get("LAKATOS_BY_EVENT", "" if server is None else "1") == "1"
+        check: Callable[[], None] | None = None
+        if server is None:
+            part = stack.enter_context(prefect_server(runs, say=say))
+            server, check = f"{part.address}/api", part.check
+            os.environ[CLIENT_SECRET] = own_secret(runs)
+            say(f"Prefect: {part.address}")
+        else:
+            require_reachable(server)
+        _be_client_of(server)
+        import asyncio
+
+        from lakatos.flows.operations.deploy import serve_schedules
+
+        asyncio.run(
+            serve_schedules(
+                runs, limit=limit, by_event=by_event, others=others, say=say, check=check
+            )
+        )
+        say("no longer served")
+
+
+def _be_client_of(server: str) -> None:
+    """Settings of this process and of the passes that it starts, before Prefect is imported."""
+    root = str(Path(__file__).resolve().parent.parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    os.environ["PREFECT_API_URL"] = server
+    quiet = {
+        "PREFECT_LOGGING_LEVEL": "INFO",
+        "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+        "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
+    }
+    for name, value in quiet.items():
+        os.environ.setdefault(name, value)
+    for name in (
+        "NO_PROXY",
+        "no_proxy",
+    ):  # a proxy for the outside world must not be asked for a server on this machine
+        os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1,localhost"]))
+
+
+def _deployable(studies: Path, data: Path | None, workers: int, say: Any) -> dict[str, Schedule]:
+    """The studies of a folder; one that cannot be read is named and left out."""
+    from lakatos.flows.run.study import load_study
+
+    files = [studies] if studies.is_file() else sorted(studies.glob("*.toml"))
+    if not files:
+        raise ScheduleError(
+            f"there is no study file in {studies}; name a folder with some, or one file."
+        )
+    found: dict[str, Schedule] = {}
+    for file in files:
+        try:
+            config = load_study(file)
+            made = make_schedule(config.name, file, data=data, workers=workers)
+            if config.name in found:
+                raise ScheduleError(
+                    f"{file}: the name {config.name!r} is that of {found[config.name].study} too."
+                )
+            found[config.name] = made
+        except FlowError as error:
+            say(f"left out: {error}")
+    return found
+
+
+def watch_command(
+    runs: RunsFolder = Path("runs"),
+    every: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.2)] = 2.0,
+    limit: Limit = 1,
+    all_runs: Annotated[
+        bool, typer.Option("--all", help="Every run of the folder, not only scheduled ones.")
+    ] = False,
+) -> None:
+    """Carry out schedules and start passes when answers arrive, without Prefect; each pass is a process of its own.
+
+    In Python: `lakatos.flows.run.next_pass.Watcher`.
+    """
+    from lakatos.flows.operations.inbox_watch import watch
+    from lakatos.flows.run.logs import speaker
+
+    watch(runs, every_s=every, limit=limit, all_runs=all_runs, say=speaker())
+
+
+def wake_command(
+    run: Annotated[
+        str, typer.Argument(help="A run, by name or path; every run of the folder by default.")
+    ] = "",
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            help="Study that begins the run where there is none; refused if it has changed."
+        ),
+    ] = None,
+    data: DataFolder = None,
+    engine: Annotated[EngineName, typer.Option(help="prefect or none.")] = "none",
+    runs: RunsFolder = Path("runs"),
+    workers: Workers = 2,
+) -> None:
+    """Start the next pass of a run if it has something to do, and say why or why not. Made for cron.
+
+    Without a run: of all of them, one after another, each in a process of its own. In Python: `lakatos.flows.operations.carry.carry(...)`.
+    """
+    from lakatos.flows.operations.carry import carry
+    from lakatos.flows.run.next_pass import look, runs_in
+
+    console = Console(soft_wrap=True)
+    if run:
+        folder = _folder(run, runs, begins=study is not None)
+        progress = None
+        if look(folder).due:
+            from lakatos.flows.run.logs import progress as shown
+
+            progress = shown(run=folder.name)
+        done = carry(
+            folder, study=study, data=data, engine=engine, workers=workers, progress=progress
+        )
+        console.print(f"{escape(folder.name)}: {done.ended}: {escape(done.text)}")
+        return
+    failed = 0
+    for folder in runs_in(runs):
+        found = look(folder)
+        console.print(f"{escape(folder.name)}: {escape(found.reason)}")
+        if found.due:
+            failed += _wake_apart(folder, data, workers, engine)
+    if failed:
+        raise FlowError(
+            f"{failed} passes ended with an error; the others went on. `lakatos resume RUN` shows each error."
+        )
+
+
+def _wake_apart(folder: Path, data: Path | None, workers: int, engine: EngineName) -> bool:
+    from lakatos.flows.operations.carry import command_of
+
+    return (
+        subprocess.run(
+            command_of(folder, data=data, workers=workers, engine=engine), check=False
+        ).returncode
+        != 0
+    )
+
+
+def _folder(run: str, runs: Path, *, begins: bool) -> Path:
+    from lakatos.flows.run.places import find_run
+
+    try:
+        return find_run(run, runs)
+    except RunMissingError:
+        if not begins:
+            raise
+        return Path(run) if os.sep in run else runs / run

@@ -1,0 +1,102 @@
+"""The command `lakatos view`: the observatory in a browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from lakatos.flows.errors import FlowError
+from lakatos.flows.ports import address_of, inherited, listen
+
+
+def view(
+    place: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8100,
+    token: str = "",
+    names: tuple[str, ...] = (),
+    listener: int = -1,
+    console: Console | None = None,
+) -> None:
+    """Serve the observatory until interrupted; runs are only read, so that they may go on meanwhile.
+
+    Args:
+        place: Folder of a run, or of several.
+        host: Address to listen on; any but this machine's own loopback needs a token.
+        port: To listen on; 0 for one that is free.
+        token: That readers must give; none by default, which only loopback allows.
+        names: By which the server may be asked, beside addresses in numbers and ``localhost``.
+        listener: File descriptor of a listening socket that takes the place of host and port; none when negative.
+        console: Where the address is printed.
+
+    Raises:
+        FlowError: The address is taken, or is open to others without a token.
+    """
+    import uvicorn
+
+    from lakatos.experiments.participants.web.door import SERVER, is_loopback
+    from lakatos.flows.view.app import Access, create_app
+
+    if not token and not is_loopback(host):
+        raise FlowError(
+            f"{host} can be reached from other machines; give --token (or LAKATOS_VIEW_TOKEN) with 16 characters or "
+            "more, or listen on 127.0.0.1."
+        )
+    access = Access(token, frozenset(name.lower() for name in names))
+    with listen(host, port, "the observatory") if listener < 0 else inherited(listener) as opened:
+        address = f"{address_of(opened)}/"
+        out = console or Console()
+        out.print(
+            f"observatory  {escape(address + (f'enter#{token}' if token else ''))}",
+            soft_wrap=True,
+            highlight=False,
+        )
+        out.print("It only reads; runs may go on meanwhile. Stop with Ctrl-C.")
+        uvicorn.Server(uvicorn.Config(create_app(place, access), **SERVER)).run(sockets=[opened])
+
+
+def view_command(
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="A run by name or path, or a folder of runs; all of the runs folder by default."
+        ),
+    ] = "",
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+    ] = Path("runs"),
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but loopback needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
+    ] = 8100,
+    token: Annotated[
+        str,
+        typer.Option(
+            help="That readers must give, 16 characters or more; LAKATOS_VIEW_TOKEN keeps it out of lists of processes."
+        ),
+    ] = "",
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name by which browsers ask for this server; may be repeated."),
+    ] = None,
+    listener: Annotated[int, typer.Option(hidden=True)] = -1,
+) -> None:
+    """Watch one or all runs in a browser, live while they go on; nothing is written to them.
+
+    In Python: `lakatos.flows.commands.view.view(folder, ...)`.
+    """
+    from lakatos.flows.run.places import find_run
+
+    place = runs
+    if run:
+        place = Path(run) if Path(run).is_dir() else find_run(run, runs)
+    secret = token or os.environ.get("LAKATOS_VIEW_TOKEN", "")
+    view(place, host=host, port=port, token=secret, names=tuple(name or ()), listener=listener)

@@ -1,0 +1,493 @@
+"""A laboratory on one machine: Prefect's server with its pages, the schedules, the participant page, the observatory.
+
+Everything is started together and ends together: each part is a process that loses its standard input, and ends, when
+the supervisor ends, however that ends. The journals are the truth; what is kept under ``.lab`` can be deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lakatos.flows.errors import EngineError, FlowError
+from lakatos.flows.operations.carry import start_process
+from lakatos.flows.ports import address_of, listen, listen_from
+from lakatos.flows.run.engine import (
+    CLIENT_SECRET,
+    STARTUP_TIMEOUT_S,
+    configured_server,
+    lasting_environment,
+    new_secret,
+    start_server,
+)
+from lakatos.flows.run.next_pass import runs_in
+from lakatos.flows.run.places import check_collects
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.errors import InboxError, JournalError
+from lakatos.traces.journal import Journal
+from lakatos.traces.step import JOURNAL_FILE
+from lakatos.traces.stores import located
+
+LAB_FOLDER = ".lab"
+LAB_FILE = "lab.json"
+_STOP_S = 15.0
+
+
+@dataclass
+class Part:
+    """One process of the laboratory."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    address: str = ""
+
+    def check(self) -> None:
+        """Raise if it has ended.
+
+        Raises:
+            FlowError: It has; its last words are in the message.
+        """
+        if self.process.poll() is not None:
+            raise FlowError(
+                f"{self.name} ended with status {self.process.returncode}: {self.last_words}. All of it is in "
+                f"{self.log}; what belongs to it was stopped too, and nothing that was recorded is lost."
+            )
+
+    def stop(self, deadline: float) -> None:
+        """Ask it to end, and end it when it does not."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.terminate()
+            try:
+                self.process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    @property
+    def last_words(self) -> str:
+        """The end of its log."""
+        with contextlib.suppress(OSError, IndexError):
+            return self.log.read_text(errors="replace").strip().splitlines()[-1][:300]
+        return "it left no message"
+
+
+@dataclass
+class Laboratory:
+    """The parts that run, in the order of their start."""
+
+    runs: Path
+    parts: list[Part] = field(default_factory=list)
+
+    def begin(
+        self,
+        name: str,
+        words: list[str],
+        listeners: Sequence[socket.socket] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> Part:
+        """Start a command of the laboratory as a part, and hand it the sockets on which it listens."""
+        log = self.runs / LAB_FOLDER / f"{name}.log"
+        command = [sys.executable, "-m", "lakatos.flows.commands.main", *words]
+        handed = [listener.fileno() for listener in listeners]
+        part = Part(name, start_process(command, log, handed=handed, **(environment or {})), log)
+        self.parts.append(part)
+        return part
+
+    def check(self) -> None:
+        """Raise if a part has ended.
+
+        Raises:
+            FlowError: One has; its last words are in the message.
+        """
+        for part in self.parts:
+            part.check()
+
+    def stop(self) -> None:
+        """End all parts, the last one first."""
+        deadline = time.monotonic() + _STOP_S
+        for part in reversed(self.parts):
+            part.stop(deadline)
+        self.parts.clear()
+
+
+def own_secret(runs: Path) -> str:
+    """The secret of the laboratory's own Prefect server: random, made once, readable for its owner only."""
+    file = runs / LAB_FOLDER / "prefect" / "secret"
+    if not file.exists():
+        write_whole(file, new_secret().encode(), private=True)
+    return file.read_text()
+
+
+@contextlib.contextmanager
+def prefect_server(
+    runs: Path,
+    *,
+    listener: socket.socket | None = None,
+    names: Collection[str] = (),
+    say: Callable[[str], None] = lambda text: None,
+) -> Iterator[Part]:
+    """A Prefect server of the laboratory's own, with its pages and a database under ``.lab``, while the context lasts.
+
+    Args:
+        runs: Folder of the runs.
+        listener: Where it is asked; any free port of this machine alone by default.
+        names: By which it may be asked, beside addresses in numbers and ``localhost``.
+        say: Told what happens.
+
+    Raises:
+        EngineError: Prefect is not installed, or the server does not come up.
+    """
+    if importlib.util.find_spec("prefect") is None:
+        raise EngineError(
+            "Prefect is not installed. Install it; or `lakatos watch` carries runs on without it."
+        )
+    home = runs.resolve() / LAB_FOLDER / "prefect"
+    home.mkdir(parents=True, exist_ok=True)
+    with listener or listen("127.0.0.1", 0, "Prefect") as opened:
+        address = address_of(opened)
+        environment = lasting_environment(home, address, own_secret(runs.resolve()), names)
+        process = start_server(opened, home, environment, keep=True)
+    part = Part("Prefect", process, home / "server.log", address)
+    try:
+        _await_server(part, say)
+        yield part
+    finally:
+        part.stop(time.monotonic() + _STOP_S)
+
+
+def _await_server(part: Part, say: Callable[[str], None]) -> None:
+    assert part.process.stdout is not None
+    begun = time.monotonic()
+    say("starting Prefect's server ...")
+    while not select.select([part.process.stdout], [], [], 0.2)[0]:
+        if time.monotonic() - begun > STARTUP_TIMEOUT_S:
+            raise EngineError(
+                f"Prefect's server did not answer within {STARTUP_TIMEOUT_S:.0f} s; its log is {part.log}. "
+                "`lakatos watch` carries runs on without it."
+            )
+    if os.read(part.process.stdout.fileno(), 64).strip() != b"ready":
+        raise EngineError(
+            f"Prefect's server ended while it started: {part.last_words}. Its log is {part.log}."
+        )
+
+
+def reachable(address: str, timeout_s: float = 5.0) -> str:
+    """What is wrong with a Prefect server's address (ending in ``/api``); empty if it answers."""
+    import httpx
+
+    try:
+        answer = httpx.get(f"{address.rstrip('/')}/health", timeout=timeout_s)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return f"{type(error).__name__}: {error}"
+    return "" if answer.is_success else f"it answers with status {answer.status_code}"
+
+
+def require_reachable(address: str) -> None:
+    """Raise unless the configured server answers.
+
+    Raises:
+        EngineError: It does not; nothing was changed.
+    """
+    if problem := reachable(address):
+        raise EngineError(
+            f"the Prefect server {address} cannot be reached ({problem}). Start it, or unset PREFECT_API_URL for one "
+            "of the laboratory's own; `lakatos watch` and `--engine none` need none. Nothing was changed."
+        )
+
+
+@contextlib.contextmanager
+def alone(runs: Path) -> Iterator[Path]:
+    """Be the only laboratory of a folder of runs; gives the folder of what it keeps.
+
+    Raises:
+        FlowError: Another process is.
+    """
+    folder = runs / LAB_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+            raise FlowError(
+                f"a laboratory is up in {runs} already (process {holder or 'unknown'}); `lakatos lab down` stops it."
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield folder
+        (folder / LAB_FILE).unlink(missing_ok=True)
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def running(runs: Path) -> int:
+    """Process of the laboratory of a folder of runs; 0 if none is up."""
+    try:
+        descriptor = os.open(runs / LAB_FOLDER / "lock", os.O_RDWR)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return int(os.pread(descriptor, 32, 0) or b"0")
+    else:
+        return 0
+    finally:
+        os.close(descriptor)
+
+
+def described(runs: Path) -> dict[str, Any]:
+    """Addresses of the laboratory that is up; empty if none is."""
+    with contextlib.suppress(OSError, ValueError):
+        if running(runs):
+            found: dict[str, Any] = json.loads((runs / LAB_FOLDER / LAB_FILE).read_bytes())
+            return found
+    return {}
+
+
+def server_of(runs: Path) -> str | None:
+    """Address of the Prefect server that carries a folder of runs, with ``/api``: the configured one, or its own."""
+    own = described(runs).get("Prefect")
+    return configured_server() or (f"{own}/api" if own else None)
+
+
+def secret_of(runs: Path) -> str:
+    """What the Prefect server that carries a folder of runs wants to be told; empty where it wants nothing."""
+    own = configured_server() is None and running(runs)
+    return own_secret(runs) if own else os.environ.get(CLIENT_SECRET, "")
+
+
+def page_runs(runs: Path) -> list[Path]:
+    """Runs that ask people on the page of this folder and have not concluded, the newest first."""
+    found = []
+    for folder in runs_in(runs):
+        with contextlib.suppress(JournalError, InboxError, KeyError, TypeError):
+            check_collects(folder)
+            with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+                source = journal.meta["study"]["participants"]["source"]
+            if source == "web" and not _concluded(folder):
+                found.append(folder)
+    return sorted(
+        found, key=lambda folder: located(folder / JOURNAL_FILE).stat().st_mtime, reverse=True
+    )
+
+
+def _concluded(folder: Path) -> bool:
+    from lakatos.flows.run.next_pass import look
+
+    found = look(folder)
+    return found.ended == "concluded" and not found.due
+
+
+@dataclass
+class LabPorts:
+    """Every socket of a laboratory, opened before any of its parts starts."""
+
+    runs: Path
+    host: str
+    """Address of what is for the people of the laboratory."""
+    page_host: str
+    """Address of what is for participants."""
+    stack: contextlib.ExitStack
+    taken: dict[str, socket.socket] = field(default_factory=dict)
+
+    def take(self, name: str, port: int) -> None:
+        """Open a socket for a part of the laboratory.
+
+        Raises:
+            FlowError: The port is taken.
+        """
+        self.taken[name] = self.stack.enter_context(listen(self.host, port, name))
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each part is asked first."""
+        paths = {
+            "page": "/study/",
+            "researcher's page": "/researcher/",
+            "observatory": "/",
+            "metrics": "/metrics",
+        }
+        return {
+            name: address_of(listener) + paths.get(name.partition(" of ")[0], "")
+            for name, listener in self.taken.items()
+        }
+
+    def take_pages(self, port: int) -> None:
+        """Open two sockets for each run with a page: people's, from a port on, and the researcher's on any port.
+
+        Raises:
+            FlowError: No port is free.
+        """
+        for run in page_runs(self.runs):
+            page = listen_from(self.page_host, port, f"the page of {run.name}")
+            self.taken[f"page of {run.name}"] = self.stack.enter_context(page)
+            self.taken[f"researcher's page of {run.name}"] = self.stack.enter_context(
+                listen("127.0.0.1", 0, f"the researcher's page of {run.name}")
+            )
+
+
+def up(
+    runs: Path,
+    *,
+    studies: Path | None = None,
+    host: str = "127.0.0.1",
+    page_host: str = "127.0.0.1",
+    port: int = 4200,
+    page_port: int = 8000,
+    view_port: int = 8100,
+    metrics_port: int = 8002,
+    names: Collection[str] = (),
+    public_url: str = "",
+    limit: int = 2,
+    say: Callable[[str], None] = print,
+    stopped: threading.Event | None = None,
+) -> None:
+    """Start the laboratory and keep it up until SIGINT, SIGTERM or `down`; then stop all of it.
+
+    Args:
+        runs: Folder of the runs.
+        studies: Folder whose studies become deployments beside those that are scheduled.
+        host: Address of Prefect, the observatory and metrics, which are for the people of the laboratory.
+        page_host: Address of the participant pages; what is opened here opens nothing else.
+        port: Of Prefect's server and pages, if none is configured.
+        page_port: Of the participant page of the newest run that has one; the next free ones for others.
+        view_port: Of the observatory.
+        metrics_port: Of the figures for Prometheus.
+        names: By which the servers may be asked, beside addresses in numbers and ``localhost``.
+        public_url: Under which people reach the participant page, if another one.
+        limit: Passes that run at the same time.
+        say: Told what happens.
+        stopped: Set to stop, where signals cannot be had.
+
+    Raises:
+        FlowError: A port is taken, a part ended, or a laboratory is up already.
+        EngineError: The configured Prefect server cannot be reached, or the own one does not start.
+    """
+    ending = stopped or threading.Event()
+    with alone(runs) as folder, until_asked(ending), contextlib.ExitStack() as stack:
+        server, lab = configured_server(), Laboratory(runs)
+        ports = LabPorts(runs, host, page_host, stack)
+        wanted = {"Prefect": port, "observatory": view_port, "metrics": metrics_port}
+        for name, number in wanted.items():
+            if name != "Prefect" or server is None:
+                ports.take(name, number)
+        ports.take_pages(page_port)
+        addresses = ports.addresses
+        part = None
+        if server is None:
+            own = prefect_server(runs, listener=ports.taken["Prefect"], names=names, say=say)
+            part = stack.enter_context(own)
+            api, secret = f"{part.address}/api", own_secret(runs)
+        else:
+            require_reachable(server)
+            addresses = {"Prefect": server.removesuffix("/api"), **addresses}
+            api, secret = server, os.environ.get(CLIENT_SECRET, "")
+        stack.callback(lab.stop)
+        words = [
+            "serve",
+            *([str(studies)] if studies else []),
+            "--runs",
+            str(runs),
+            "--limit",
+            str(limit),
+        ]
+        told = {"PREFECT_API_URL": api, "LAKATOS_BY_EVENT": "0" if server is None else "1"}
+        lab.begin(
+            "schedules", words, environment=told | ({CLIENT_SECRET: secret} if secret else {})
+        )
+        _begin_pages(lab, ports, names, public_url)
+        _begin_figures(runs, ports, stack)
+        told_of = {"process": os.getpid(), **addresses}
+        write_whole(folder / LAB_FILE, json.dumps(told_of, indent=1).encode(), private=True)
+        for name, address in addresses.items():
+            say(f"{name}: {address}")
+        if part is not None:
+            say(f"Prefect's pages ask for what is in {folder / 'prefect' / 'secret'}")
+        say("the laboratory is up; Ctrl-C or `lakatos lab down` stops all of it")
+        while not ending.wait(0.5):
+            lab.check()
+            if part is not None:
+                part.check()
+    say("the laboratory is down")
+
+
+def _begin_pages(lab: Laboratory, ports: LabPorts, names: Collection[str], public_url: str) -> None:
+    """Start what people of the laboratory and participants look at."""
+    for run in page_runs(lab.runs):
+        page, desk = (
+            ports.taken.get(f"page of {run.name}"),
+            ports.taken.get(f"researcher's page of {run.name}"),
+        )
+        if page is not None and desk is not None:
+            words = ["collect", str(run), "--listeners", str(page.fileno()), str(desk.fileno())]
+            lab.begin(f"page-{run.name}", [*words, "--public-url", public_url], [page, desk])
+    view = ports.taken["observatory"]
+    named = [word for name in names for word in ("--name", name)]
+    where = ["--host", ports.host, "--listener", str(view.fileno()), *named]
+    lab.begin("observatory", ["view", "--runs", str(lab.runs), *where], [view])
+
+
+def _begin_figures(runs: Path, ports: LabPorts, stack: contextlib.ExitStack) -> None:
+    from lakatos.flows.operations.metrics import serve_metrics
+
+    stack.enter_context(serve_metrics(runs, listener=ports.taken["metrics"]))
+
+
+def down(runs: Path, timeout_s: float = 60.0) -> bool:
+    """Stop the laboratory of a folder of runs; False if none is up.
+
+    Raises:
+        FlowError: It does not end in time.
+    """
+    process = running(runs)
+    if not process:
+        return False
+    os.kill(process, signal.SIGTERM)
+    begun = time.monotonic()
+    while running(runs):
+        if time.monotonic() - begun > timeout_s:
+            raise FlowError(
+                f"the laboratory (process {process}) did not end within {timeout_s:.0f} s; end it yourself."
+            )
+        time.sleep(0.1)
+    return True
+
+
+@contextlib.contextmanager
+def until_asked(ending: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM end the laboratory in order, while the context lasts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {
+        number: signal.signal(number, lambda *_: ending.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

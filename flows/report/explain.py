@@ -1,0 +1,279 @@
+"""What a record rests on and whether it holds; decisions about judges, made again; anchor sets, built."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.experiments.domains import DOMAINS
+from lakatos.flows.errors import RunMissingError
+from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.run.run import check_run
+from lakatos.flows.stages.epoch import answers_of
+from lakatos.judges.anchor import AnchorItem, AnchorSet, split
+from lakatos.judges.calibration import Calibration, calibration
+from lakatos.judges.epoch import EpochOpened
+from lakatos.judges.erasure import Measured
+from lakatos.judges.gate import GateDecided, GateRegistered, refold, refusal_of, replay
+from lakatos.judges.ground_truth import archived_items, simulated_items
+from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.judges.ledger import Spending
+from lakatos.judges.record import AnchorTaken
+from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, told
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.step import Trace
+from lakatos.traces.validity import Link, Validity
+
+VERSIONS = {
+    "campaign_started": "the laboratory's code",
+    "theory_checked": "a theory",
+    "trials_collected": "answers",
+    "anchor_taken": "an anchor set",
+    "judge_bred": "a judge",
+    "judge_seated": "a judge's seat",
+    "epoch_opened": "a panel of judges",
+    "pair_read": "a reading by a language model",
+}
+"""Kinds of records that name a version of something, and of what."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An epoch of judges that ended."""
+
+    number: int
+    n_evaluations: int
+    """Verdicts of judges that evolve, up to its end."""
+    changed: tuple[str, ...]
+    """Slots whose judge was displaced."""
+    n_erased: int
+    """Records that do not hold any more because of it."""
+    n_queued: int
+    """Submissions that were to be judged again."""
+    n_rescored: int
+    """Those of them that were, in the epoch that followed."""
+    gates: tuple[GateDecided, ...]
+    quality: Calibration | None
+    """Of its panel's verdicts that data have settled since; None where there is none."""
+    reason: str
+
+
+def ended_epochs(trace: Trace) -> list[Ended]:
+    """All ends of epochs, also those whose verdicts do not count any more: what was said stays on record."""
+    validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+    quality = quality_by_epoch(trace)
+    frozen = {item.record.epoch: item.record for item in trace.records(EpochFrozen)}
+    queues = {item.record.epoch: set(item.record.queue) for item in trace.records(EpochRefilled)}
+    measured = [item.record for item in trace.records(Measured)]
+    decided = [item.record for item in trace.records(GateDecided)]
+    found = []
+    for item in trace.records(EpochCommitted):
+        number = item.record.epoch
+        queue = queues.get(number + 1, set())
+        gates = tuple(gate for gate in decided if gate.epoch == number)
+        erased = {
+            name for seat in item.record.erases for name in (seat, *validity.downstream(seat))
+        }
+        found.append(
+            Ended(
+                number=number,
+                n_evaluations=frozen[number].n_evaluations,
+                changed=item.record.changed,
+                n_erased=sum(not validity.valid(name) for name in erased),
+                n_queued=len(queue),
+                n_rescored=len({m.subject for m in measured if m.epoch == number + 1} & queue),
+                gates=gates,
+                quality=quality.get(number),
+                reason=told(item.record, gates),
+            )
+        )
+    return found
+
+
+def quality_by_epoch(trace: Trace) -> dict[int, Calibration]:
+    """How good the verdicts of each epoch's panel were, as far as data have settled them."""
+    panels = {item.record.epoch: item.record.number for item in trace.records(EpochOpened)}
+    verdicts = {item.digest: item.record for item in trace.records(Verdict)}
+    settled: dict[int, dict[Digest, tuple[float, bool]]] = defaultdict(dict)
+    for item in trace.records(VerdictResolved):
+        verdict = verdicts[item.record.verdict]
+        settled[panels[verdict.epoch]][item.record.verdict] = (
+            verdict.probability,
+            item.record.favoured,
+        )
+    return {
+        number: calibration(
+            [given for given, _ in own.values()], [favoured for _, favoured in own.values()]
+        )
+        for number, own in sorted(settled.items())
+    }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a record holds, or does not."""
+
+    digest: Digest
+    kind: str
+    name: str
+    ways: tuple[tuple[Event, ...], ...]
+    """To every version that it rests on, the shortest way, nearest first; each begins with the record itself."""
+    broken: tuple[Link, ...]
+    """The way to what does not hold; empty if the record does."""
+
+
+def explain(folder: Path, prefix: str) -> Explanation:
+    """The ways from a record to every version that it rests on, and why it does or does not hold.
+
+    Args:
+        folder: Of the run.
+        prefix: Beginning of the record's digest.
+
+    Raises:
+        RunMissingError: There is no run, or no such record, or more than one.
+    """
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        events = {
+            event.record_digest: event for event in trace.journal.events() if event.kind != INTENT
+        }
+        event = _one(list(events.values()), prefix)
+        validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+        ways = shortest_ways(events, event.record_digest, VERSIONS)
+        broken = tuple(validity.explain(event.record_digest))
+    return Explanation(event.record_digest, event.kind, event.name, ways, broken)
+
+
+def shortest_ways(
+    events: Mapping[Digest, Event], start: Digest, kinds: Container[str]
+) -> tuple[tuple[Event, ...], ...]:
+    """The shortest way from a record to every record of some kinds that it rests on, nearest first.
+
+    Args:
+        events: By the digest of their record.
+        start: The record, with which each way begins.
+        kinds: Of the records at the other end.
+    """
+    came_from: dict[Digest, Digest | None] = {start: None}
+    queue, ways = deque([start]), []
+    while queue:
+        current = queue.popleft()
+        if events[current].kind in kinds and current != start:
+            way: list[Event] = []
+            place: Digest | None = current
+            while place is not None:
+                way.append(events[place])
+                place = came_from[place]
+            ways.append(tuple(reversed(way)))
+        for cited in events[current].inputs:
+            if cited in events and cited not in came_from:
+                came_from[cited] = current
+                queue.append(cited)
+    return tuple(ways)
+
+
+def replay_decision(folder: Path, prefix: str) -> GateDecided:
+    """Decide a challenge again from what its record cites; the same record comes out.
+
+    Args:
+        folder: Of the run.
+        prefix: Beginning of the digest of a `GateDecided` record.
+
+    Raises:
+        RunMissingError: There is no run, or no such decision.
+        ReplayError: Another decision comes out.
+    """
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        decisions = list(trace.records(GateDecided))
+        kinds = [event for event in trace.journal.events() if event.kind == "gate_decided"]
+        event = _one(kinds, prefix)
+        place = next(
+            number for number, item in enumerate(decisions) if item.digest == event.record_digest
+        )
+        decided = decisions[place].record
+        registration = next(
+            item.record
+            for item in trace.records(GateRegistered)
+            if digest_of(item.record.model_dump(mode="json")) == decided.registration
+        )
+        taken = next(
+            item.record
+            for item in trace.records(AnchorTaken)
+            if item.record.confirm == registration.anchor
+        )
+        anchor = AnchorSet.from_json(trace.artifacts.get_json(taken.anchor))
+        alpha = trace.journal.meta["study"].get("judges", {}).get("alpha", Spending().alpha)
+        before = refold(Spending(alpha), [item.record for item in decisions[:place]])
+        items = () if refusal_of(registration) else anchor.parts["confirm"]
+        return replay(
+            decided, registration, answers_of(trace.artifacts, registration), items, before
+        )
+
+
+def build_anchor(
+    domains: Sequence[str],
+    n_items: int,
+    seed: int,
+    *,
+    data: Path | None = None,
+    n_workers: int = 1,
+    n_blocks: int = 4,
+    n_pairs: int = 3,
+    most_experiments: int = 10,
+) -> AnchorSet:
+    """An anchor set of simulated truth in some domains, and of published choices where the data are there.
+
+    Args:
+        domains: Names.
+        n_items: Simulated comparisons in each; 0 for none.
+        seed: Of everything.
+        data: Folder of the published data sets; None for none.
+        n_workers: Theories that run at the same time.
+        n_blocks, n_pairs: As in `judges.ground_truth.archived_items`.
+        most_experiments: Of each archive.
+
+    Raises:
+        AnchorError: There are too few comparisons.
+    """
+    items: list[AnchorItem] = []
+    for domain in domains:
+        rng = np.random.default_rng([seed, *domain.encode()])
+        with Laboratory(DOMAINS[domain], n_workers) as laboratory:
+            if n_items:
+                items += simulated_items(
+                    DOMAINS[domain], FAMILIES[domain], laboratory, rng, n_items
+                )
+            for reader in ARCHIVES.values() if data is not None else ():
+                if reader.domain == domain:
+                    experiments = load_archive(reader.name, data or Path())[:most_experiments]
+                    items += archived_items(
+                        experiments,
+                        DOMAINS[domain],
+                        FAMILIES[domain],
+                        laboratory,
+                        rng,
+                        n_blocks=n_blocks,
+                        n_pairs=n_pairs,
+                    )
+    return split({item.digest: item for item in items}.values(), seed)
+
+
+def _one(events: Sequence[Event], prefix: str) -> Event:
+    found = [event for event in events if prefix and event.record_digest.startswith(prefix)]
+    if len(found) != 1:
+        there = ", ".join(event.record_digest[:10] for event in (found or events)[:6])
+        raise RunMissingError(
+            f"{len(found)} such records have a digest that begins with {prefix!r}; give more of it, or another. "
+            f"There are {there or 'none'}{' and others' if len(found or events) > 6 else ''}."
+        )
+    return found[0]

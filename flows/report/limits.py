@@ -1,0 +1,171 @@
+"""What the result of a run does not show, each sentence from a fact of the run."""
+
+from __future__ import annotations
+
+from lakatos.flows.branches.branch import origin_of
+from lakatos.flows.report.reader import Reading, mean_ceiling, open_pairs
+
+FEW = 30
+"""Trials or people below which the report calls them few."""
+
+
+def limits(run: Reading) -> list[str]:
+    """What the result does not show, each from a fact of the run."""
+    return [
+        text
+        for rule in (
+            _limits_of_progress,
+            _limits_of_people,
+            _limits_of_evidence,
+            _limits_of_search,
+            _limits_of_scope,
+        )
+        for text in rule(run)
+    ]
+
+
+def _limits_of_progress(run: Reading) -> list[str]:
+    origin = origin_of(run.trace.journal.meta)
+    found = [] if origin is None else [f"This run is a branch, {origin.words}."]
+    if run.concluded is None:
+        found.append("The run has not ended. Everything here can change with the next experiment.")
+    stop = run.state.cycles[-1].record.stop if run.state.cycles else ""
+    if stop.startswith("budget"):
+        found.append(
+            "The search ended because its budget was spent, not because nothing better could be found."
+        )
+    return found
+
+
+def _limits_of_people(run: Reading) -> list[str]:
+    if run.simulated:
+        return [
+            "Nobody took part. A computer answered by a hidden rule, so the result says whether the laboratory finds "
+            "a rule that is known to exist. It says nothing about how people choose."
+        ]
+    if run.model:
+        return [
+            f"Nobody took part. The language model {run.model!r} answered in sessions of its own, so the result says "
+            "which theory describes this model under these texts. It says nothing about how people choose, and the "
+            "model may have read the theories, and published answers to such trials, before.",
+            "The model read the words of each trial, not its drawing.",
+        ]
+    if not run.config.participants.archive:
+        return [
+            "Whoever took part chose to, and was paid or asked in one way only. What holds for them may not hold for "
+            "people who were recruited elsewhere."
+        ]
+    found = [
+        "The choices were made for other people's studies: only trials that were published could be asked, and a "
+        "trial that would have told the theories apart better may be missing."
+    ]
+    collected = [item.record for item in run.state.collected.values()]
+    if any(item.pooled for item in collected):
+        found.append(
+            "Only counts were published. People cannot be told apart, so differences between persons are not "
+            "tested, and uncertainty is counted over problems."
+        )
+    if run.state.sealed is not None:
+        found.append(
+            "The sealed trials come from the same experiments, and the same people, as the trials the search has "
+            "seen. They test the winner on new problems, not on new people."
+        )
+    return found
+
+
+def _limits_of_evidence(run: Reading) -> list[str]:
+    found = []
+    standing = next((line for line in run.board.standings if line.theory == run.leader), None)
+    untouched = (
+        run.state.sealed is not None
+        or bool(run.state.folds)
+        or (standing and standing.n_prequential)
+    )
+    if run.board.standings and not untouched:
+        found.append(
+            "There are no untouched data for the winner: it was made from the same answers that it is scored on, so "
+            "its score is too good by an unknown amount."
+        )
+    elif standing is not None and standing.n_prequential < len(run.board.experiments):
+        new = len(run.board.experiments) - standing.n_prequential
+        found.append(
+            f"The leaderboard's main score counts all data, also the {new} of {len(run.board.experiments)} "
+            "experiments whose answers were known when the winner was made. Frozen predictions, sealed trials and "
+            "folds are the tests."
+        )
+    ties = [
+        run.label(line.theory).tag
+        for line in run.board.standings
+        if line.tied and line.theory != run.leader
+    ]
+    if ties:
+        found.append(
+            f"The winner is tied with {', '.join(ties)}: the data do not show that it is better than "
+            f"{'them' if len(ties) > 1 else 'it'}."
+        )
+    n_open = len(open_pairs(run))
+    if n_open:
+        found.append(
+            f"{n_open} pair{'s' if n_open > 1 else ''} of rivals could not be told apart by frozen predictions "
+            "(section 6)."
+        )
+    n_trials = sum(
+        item.record.n_trials
+        for name, item in run.state.designs.items()
+        if name in run.state.collected
+    )
+    people = min(
+        (item.record.n_people for item in run.state.collected.values() if item.record.n_people),
+        default=0,
+    )
+    sealed = run.state.sealed.record.n_trials if run.state.sealed else FEW
+    if 0 < people < FEW:
+        found.append(
+            f"The smallest experiment has {people} people: differences between persons are known coarsely."
+        )
+    for count, what in (
+        (n_trials, "distinct trials were asked in all"),
+        (sealed, "trials were sealed"),
+    ):
+        if 0 < count < FEW:
+            found.append(
+                f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
+            )
+    if run.board.standings and mean_ceiling(run, run.state.collected) is None:
+        found.append(
+            "No trial was repeated, so it is unknown how much of the choices could be predicted at all."
+        )
+    return found
+
+
+def _limits_of_search(run: Reading) -> list[str]:
+    found = []
+    n_scored, n_tried = (
+        len(run.board.standings),
+        sum(item.record.n_attempts for item in run.state.searches),
+    )
+    if n_scored:
+        found.append(
+            f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that the "
+            "search tried. The best of many looks better than it is on the data used for picking."
+        )
+    if run.leader and (why := run.checked[run.leader].record.unreadable):
+        found.append(f"The winner is a predictor, not an explanation: {why}.")
+    found.append(
+        f"This is one run with one seed ({run.config.seed}). Another seed tries other theories and, where designs "
+        "are chosen, asks other trials; it may end with another winner."
+    )
+    return found
+
+
+def _limits_of_scope(run: Reading) -> list[str]:
+    pooled = any(item.record.pooled for item in run.state.collected.values())
+    ways = "combines published mechanisms"
+    if run.config.theories.induction and not pooled:
+        ways += " and reads rules off the answers"
+    return [
+        f"All trials are of one kind of task ({run.config.domain}). The search {ways}; an idea beyond "
+        "that could not win.",
+        "Predicting choices best does not make a theory true: another one with the same predictions would score the "
+        "same.",
+    ]

@@ -1,0 +1,301 @@
+"""A run as its report reads it, from the trace alone."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.record import DesignChosen, PairPower
+from lakatos.experiments.task import Design, Domain, Trials
+from lakatos.flows.run.records import EXPLORATORY, Concluded
+from lakatos.flows.run.run import theory_of, trials_in
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.theories.record import TheoryChecked, TheoryScored
+from lakatos.theories.score import Estimate, is_tie
+from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest
+from lakatos.traces.journal import INTENT
+from lakatos.traces.step import Recorded, Trace
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a record stands in the journal."""
+
+    seq: int
+    kind: str
+    time_utc: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """How the report calls a theory."""
+
+    tag: str
+    """``T`` and a number in order of arrival; ``R`` for refused ones."""
+    name: str
+
+    @property
+    def brief(self) -> str:
+        """The name where there is little room."""
+        return shortened(self.name, 40)
+
+    @property
+    def short(self) -> str:
+        """Tag and name for figures."""
+        return shortened(f"{self.tag} {self.name}", 30)
+
+
+class Reading:
+    """A run as the report needs it."""
+
+    def __init__(self, folder: Path, state: RunState, trace: Trace) -> None:
+        self.folder, self.state, self.trace = folder, state, trace
+        self.config: CampaignConfig = state.config or CampaignConfig.model_validate(
+            trace.journal.meta["study"]
+        )
+        self.domain: Domain = DOMAINS[self.config.domain]
+        journal: dict[Digest, Entry] = {}
+        self.n_events, self.times = 0, ("", "")
+        for event in trace.journal.events():
+            self.n_events, self.times = event.seq, (self.times[0] or event.time_utc, event.time_utc)
+            if event.kind != INTENT:
+                journal.setdefault(
+                    event.record_digest, Entry(event.seq, event.kind, event.time_utc)
+                )
+        self.journal: Mapping[Digest, Entry] = journal
+
+    @property
+    def concluded(self) -> Concluded | None:
+        """The verdict, once there is one."""
+        return self.state.concluded.record if self.state.concluded else None
+
+    @cached_property
+    def board(self) -> Scoreboard:
+        """All rivals on all experiments."""
+        return self.state.board()
+
+    @property
+    def exploratory(self) -> bool:
+        """Whether the verdict rests on data that the winner was made from, however clear it is."""
+        return self.concluded is not None and self.concluded.basis == EXPLORATORY
+
+    @property
+    def leader(self) -> Digest | None:
+        """The winner, or who leads so far."""
+        if self.concluded is not None:
+            return self.concluded.leader
+        return self.board.leader.theory if self.board.standings else None
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a computer answered instead of people."""
+        return self.config.participants.source == "simulated"
+
+    @property
+    def model(self) -> str:
+        """The language model that answered in place of people, as the study names it; empty where none did."""
+        return self.config.participants.model
+
+    @property
+    def missing(self) -> Counter[str]:
+        """Answers that the language model did not give, by reason."""
+        held = (item.record for items in self.state.sessions.values() for item in items)
+        return Counter(reason for session in held for reason in session.missing_reasons)
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        """As the servers named the language model that answered."""
+        held = (item.record for items in self.state.sessions.values() for item in items)
+        return tuple(sorted({name for session in held for name in session.model_names}))
+
+    @property
+    def best_seed(self) -> Digest | None:
+        """Of the theories that the campaign started from the one that stands highest, the leader aside."""
+        seeds = set(self.state.seeds) - {self.leader}
+        return next((line.theory for line in self.board.standings if line.theory in seeds), None)
+
+    @cached_property
+    def checked(self) -> dict[Digest, Recorded[TheoryChecked]]:
+        """Every theory that was checked, refused ones too, in the order of the journal."""
+        items = [*self.state.refused, *self.state.theories.values()]
+        items.sort(key=lambda item: self.journal[item.digest].seq)
+        return {item.record.theory: item for item in items}
+
+    @cached_property
+    def labels(self) -> dict[Digest, Label]:
+        """Names and tags of all theories."""
+        numbers = Counter[str]()
+        found = {}
+        for digest, item in self.checked.items():
+            letter = "T" if digest in self.state.theories else "R"
+            numbers[letter] += 1
+            found[digest] = Label(f"{letter}{numbers[letter]}", " ".join(item.record.name.split()))
+        return found
+
+    def label(self, theory: Digest) -> Label:
+        """Name and tag of a theory, its digest where it has none."""
+        return self.labels.get(theory, Label("–", f"theory {theory[:8]}"))
+
+    def marked(self, text: str, theories: Iterable[Digest]) -> str:
+        """A record's text with the names of ``theories`` replaced by their tags where they are long."""
+        for digest in theories:
+            label = self.label(digest)
+            if len(label.name) > len(label.brief):
+                text = text.replace(f"{label.name} ({digest[:6]})", label.tag)
+        for digest in theories:
+            label = self.label(digest)
+            if len(label.name) > len(label.brief):
+                text = text.replace(label.name, label.tag)
+        return text
+
+    def cited(self, digests: Iterable[Digest]) -> list[tuple[str, list[str]]]:
+        """Cited records by kind, each with its number in the journal; artifacts by their digest."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for digest in dict.fromkeys(digests):
+            entry = self.journal.get(digest)
+            kind = entry.kind.replace("_", " ") if entry else "artifact"
+            found.setdefault(kind, []).append(
+                (entry.seq, str(entry.seq)) if entry else (0, digest[:12])
+            )
+        return [(kind, [text for _, text in sorted(items)]) for kind, items in found.items()]
+
+    @cached_property
+    def ancestry(self) -> frozenset[Digest]:
+        """The leader and all it descends from."""
+        found: set[Digest] = set()
+        todo = [self.leader] if self.leader else []
+        while todo:
+            digest = todo.pop()
+            if digest not in found and digest in self.checked:
+                found.add(digest)
+                todo += self.checked[digest].record.parents
+        return frozenset(found)
+
+    def theory(self, digest: Digest) -> Theory:
+        """A checked theory, read from its source; it is not run."""
+        return theory_of(self.trace, self.state, digest)
+
+    def trials(self, experiment: str) -> Trials:
+        """Answers of an experiment."""
+        return trials_in(self.trace, self.state, experiment)
+
+    def design(self, chosen: DesignChosen) -> Design:
+        """What was shown."""
+        return design_from_json(self.trace.artifacts.get_json(chosen.design))
+
+    def frozen(self, experiment: str) -> dict[Digest, Array]:
+        """Predicted shares with lower and upper end, ``(3, n_trials)``, by theory, as they were frozen."""
+        plan = self.state.preregistrations[experiment].record
+        arrays = self.trace.artifacts.get_arrays(plan.predictions)
+        return {
+            name: arrays[f"{name}:proportions"]
+            for name in plan.rivals
+            if f"{name}:proportions" in arrays
+        }
+
+
+def clean(text: str) -> str:
+    """Without control characters, which could garble the page or turn the direction of its text."""
+    return "".join(
+        c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Cn")
+    )
+
+
+def shortened(text: str, width: int) -> str:
+    """As many whole words as fit."""
+    text = " ".join(clean(text).split())
+    if len(text) <= width:
+        return text
+    cut = text[: width - 2]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[width // 2 :] else cut).rstrip(" +;,:") + " …"
+
+
+def wilson(share: Array, n: Array) -> tuple[Array, Array]:
+    """Wilson's 95% interval of proportions; ``n`` may be 0, where it is the whole range."""
+    n = np.maximum(n, 1e-9)
+    z2 = 1.96**2 / n
+    center = (share + z2 / 2) / (1 + z2)
+    half = np.sqrt(z2) * np.sqrt(share * (1 - share) + z2 / 4) / (1 + z2)
+    return np.clip(center - half, 0, 1), np.clip(center + half, 0, 1)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """People's share of one option with its interval, ``(n_trials,)`` each; NaN where nobody answered."""
+
+    share: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, trials: Trials, option: int = -1) -> Shares:
+        """Intervals count people, since answers of one person hang together; answers where people cannot be told."""
+        share = np.asarray(trials.proportions[:, option])
+        counts = trials.counts
+        n = counts.sum(axis=(0, 2)) if trials.pooled else (counts.sum(axis=2) > 0).sum(axis=0)
+        low, high = wilson(np.nan_to_num(share), n)
+        return cls(
+            share, np.where(np.isnan(share), np.nan, low), np.where(np.isnan(share), np.nan, high)
+        )
+
+
+def last_option(domain: Domain, n_options: int) -> str:
+    """Label of the last of so many options."""
+    return (
+        domain.options[n_options - 1] if n_options <= len(domain.options) else f"option {n_options}"
+    )
+
+
+def scattered_option(run: Reading) -> str:
+    """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
+    numbers = {run.trials(name).n_options for name in run.state.collected}
+    return "each option" if max(numbers, default=2) > 2 else last_option(run.domain, 2)
+
+
+def mean_ceiling(run: Reading, experiments: Iterable[str]) -> float | None:
+    """Noise ceiling averaged over experiments, as the scores are."""
+    found = [
+        value
+        for name in experiments
+        if (value := run.state.collected[name].record.ceiling) is not None
+    ]
+    return float(np.mean(found)) if found else None
+
+
+def run_scores(run: Reading) -> dict[tuple[Digest, str], TheoryScored]:
+    """All scores without their own digests."""
+    return {key: item.record for key, item in run.state.scores.items()}
+
+
+def open_pairs(run: Reading) -> list[tuple[PairPower, Estimate | None]]:
+    """Pairs of rivals of designs that frozen predictions have not told apart, with their difference where there is one.
+
+    Of a pair that several designs had, the last one's power.
+    """
+    pairs: dict[frozenset[Digest], PairPower] = {}
+    for item in run.state.designs.values():
+        pairs |= {frozenset((pair.first, pair.second)): pair for pair in item.record.powers}
+    scores = run_scores(run)
+    found = []
+    for pair in pairs.values():
+        advantage = prequential_advantage(
+            pair.first, pair.second, list(run.state.collected), scores
+        )
+        difference = advantage[0] if advantage else None
+        if difference is None or is_tie(difference):
+            found.append((pair, difference))
+    return found

@@ -1,0 +1,689 @@
+"""The report of a run: one HTML file that a reader who knows nothing of the laboratory can follow and check.
+
+It is read from the trace alone, also while the run goes on, and the same trace gives the same bytes. Everything that
+theories, studies, data and errors say is escaped by the template; only a domain's own pictures of its trials are not.
+The page carries no scripts and a policy that forbids them. `lakatos.flows.report.reader` reads the run, `lakatos.flows.report.figures` draws, and
+`lakatos.flows.report.limits` says what the result does not show.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import shlex
+import tokenize
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+from numpy.typing import NDArray
+
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.record import PairPower
+from lakatos.experiments.task import Design, Trials
+from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
+from lakatos.flows.report.figures import Figures
+from lakatos.flows.report.limits import limits
+from lakatos.flows.report.reader import (
+    Reading,
+    Shares,
+    clean,
+    last_option,
+    mean_ceiling,
+    open_pairs,
+    run_scores,
+    scattered_option,
+    shortened,
+)
+from lakatos.flows.report.templating import page_environment
+from lakatos.flows.report.utterances import utterance_facts
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.source import hidden_theory
+from lakatos.flows.run.study import OWN
+from lakatos.flows.stages.epoch import accuracy_by_epoch, bias_of, dev_items, present_judges
+from lakatos.judges.errors import GateError
+from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.theories.account import at_limit
+from lakatos.theories.prior import Prior
+from lakatos.theories.score import Estimate, is_tie
+from lakatos.theories.scoreboard import prequential_advantage
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded
+from lakatos.traces.verify import verify
+
+Array = NDArray[np.float64]
+REPORT_FILE = "report.html"
+TEMPLATES = Path(__file__).parent / "templates"
+FIRST_PICTURES = 6
+"""Trials of an experiment that are shown at once; the rest unfold."""
+MOST_PICTURES = 60
+"""Trials of an experiment that are drawn; the rest are described in a line each."""
+FEW_VERDICTS = 10
+"""Settled verdicts below which a normal interval means nothing."""
+MOST_NODES = 60
+"""Theories in the family tree before those that were neither admitted nor ancestors are left out."""
+COIN = float(np.log(0.5))
+
+
+def write_report(folder: Path, out: Path | None = None) -> Path:
+    """Write what a run found, how, and how to check it, as one self-contained HTML file.
+
+    Args:
+        folder: Of the run, which may still be going on.
+        out: File to write; ``report.html`` in the run's folder when None.
+
+    Raises:
+        RunMissingError: There is no run.
+        TraceError: The trace is damaged, or the file cannot be written.
+    """
+    folder = Path(folder)
+    place = folder / REPORT_FILE if out is None else Path(out)
+    state, trace = read_state(folder)
+    with trace:
+        page = render(Reading(folder, state, trace))
+    write_whole(place, page.encode(), private=True)
+    return place
+
+
+# --- what the template is given -------------------------------------------------------------------------------------
+
+
+def render(run: Reading) -> str:
+    """The page."""
+    environment = page_environment(TEMPLATES)
+    environment.filters |= {
+        "signed": signed,
+        "fixed": fixed,
+        "interval": interval,
+        "day": lambda time: time.replace("T", " ")[:16] + " UTC" if time else "–",
+        "plural": plural,
+    }
+    environment.globals |= {
+        "label": run.label,
+        "cite": lambda digest: run.journal.get(digest),
+        "percent_more": percent_more,
+        "finite": np.isfinite,
+        "first_pictures": FIRST_PICTURES,
+        "few": FEW_VERDICTS,
+        "COIN": COIN,
+    }
+    figures = Figures()
+    context = {
+        "run": run,
+        "state": run.state,
+        "config": run.config,
+        "concluded": run.concluded,
+        "board": run.board,
+        "data": data_facts(run),
+        "winner": winner_facts(run, figures),
+        "tree": family_tree(run),
+        "history": figures.history(run) if run.state.cycles else "",
+        "map": figures.map(run),
+        "mapped": run.state.map.record if run.state.map else None,
+        "ceiling": mean_ceiling(run, list(run.state.collected)),
+        "experiments": [experiment_facts(run, figures, name) for name in run.state.designs],
+        "failures": failure_facts(run),
+        "errors": error_facts(run, figures),
+        "check": check_facts(run),
+        "judging": judging_facts(run, figures),
+        "models": utterance_facts(run),
+        "limits": limits(run),
+        "style": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+    }
+    return environment.get_template("report.html").render(context)
+
+
+def fixed(value: float | None, digits: int = 4) -> str:
+    """A number with a real minus sign; a dash where there is none."""
+    return (
+        "–" if value is None or not np.isfinite(value) else f"{value:.{digits}f}".replace("-", "−")
+    )
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """`fixed` with its sign."""
+    return (
+        "–" if value is None or not np.isfinite(value) else f"{value:+.{digits}f}".replace("-", "−")
+    )
+
+
+def figures3(value: float) -> str:
+    """Three significant figures, with a real minus sign."""
+    return f"{value:.3g}".replace("-", "−")
+
+
+def interval(value: float | None, standard_error: float | None, digits: int = 4) -> str:
+    """Two standard errors to each side, in words where there is no finite one."""
+    if value is None or standard_error is None or not np.isfinite(standard_error):
+        return "interval unknown"
+    low, high = Estimate(value, standard_error).interval
+    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
+def plural(count: int, word: str) -> str:
+    """A count with its noun."""
+    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{count:,} {word if count == 1 else many}"
+
+
+def percent_more(nats: float) -> str:
+    """Nats per choice as a change of the probability given to the choices that people made."""
+    change = 100 * np.expm1(nats)
+    return f"{abs(change):.1f} % {'more' if change >= 0 else 'less'}"
+
+
+def data_facts(run: Reading) -> dict[str, Any]:
+    """Whose choices these are."""
+    collected = [item.record for item in run.state.collected.values()]
+    facts: dict[str, Any] = {
+        "n_experiments": len(collected),
+        "n_responses": sum(item.n_responses for item in collected),
+        "people": sorted({item.n_people or item.n_participants for item in collected}),
+        "pooled": any(item.pooled for item in collected),
+        "archive": None,
+        "hidden": "",
+        "guess": guess(sorted({run.trials(name).n_options for name in run.state.collected})),
+    }
+    people = run.config.participants
+    if run.simulated:
+        changed = [
+            f"{slot} replaced by {' and '.join(names)}" for slot, names in people.mechanisms.items()
+        ]
+        facts["hidden"] = "; ".join([people.theory or hidden_theory(run.config).name, *changed])
+    elif people.archive:
+        facts["archive"] = ARCHIVES[people.archive]
+    return facts
+
+
+def guess(numbers: Sequence[int]) -> str:
+    """What somebody without an idea scores, for experiments with these numbers of options."""
+    known = [
+        f"a guess among {n} options gets {fixed(-float(np.log(n)), 3)}" for n in numbers if n != 2
+    ]
+    return " and ".join([f"a coin gets {fixed(COIN, 3)}"] * (2 in numbers or not numbers) + known)
+
+
+def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
+    """The leading theory: parameters, source, and its predictions beside the choices."""
+    if run.leader is None:
+        return None
+    theory = run.theory(run.leader)
+    parameters = []
+    for name, prior in theory.priors.items():
+        low, median, high = (
+            figures3(value) for value in prior.quantile(np.array([0.05, 0.5, 0.95]))
+        )
+        parameters.append(
+            {
+                "name": name,
+                "prior": prior,
+                "words": prior_words(prior, pooled=theory.pooled),
+                "low": low,
+                "median": median,
+                "high": high,
+            }
+        )
+    known = run.state.theories[run.leader].record
+    return {
+        "digest": run.leader,
+        "theory": theory,
+        "known": known,
+        "origin": origin(known.author),
+        "parameters": parameters,
+        "source": coloured(clean(theory.program.source)),
+        "code_name": " + ".join(
+            name for names in (theory.composition or {}).values() for name in names
+        ),
+        "shown": [
+            text.removeprefix("clause: the claim says: ")
+            for text in known.checks
+            if text.startswith("clause:")
+        ],
+        "example": example_trial(run, run.leader),
+        "scatter": figures.scatter(run, run.leader),
+        "option": scattered_option(run),
+        "standing": next((line for line in run.board.standings if line.theory == run.leader), None),
+    }
+
+
+def example_trial(run: Reading, leader: Digest) -> dict[str, Any] | None:
+    """The trial that speaks most for the leader against the best first rival; None without one that was asked.
+
+    That is where the rival is further from what people chose than the leader by the most.
+    """
+    rival = run.best_seed
+    found: list[tuple[float, str, int, Array, Array, Array]] = []
+    for name in run.state.collected:
+        scores = [
+            run.state.scores.get((theory, name)) for theory in (leader, rival) if theory is not None
+        ]
+        if len(scores) < 2 or None in scores:
+            continue
+        trials = run.trials(name)
+        own, other = (
+            np.asarray(item.record.proportions).reshape(len(trials.stimuli), -1)
+            for item in scores
+            if item
+        )
+        gain = np.abs(other - trials.proportions)[:, -1] - np.abs(own - trials.proportions)[:, -1]
+        row = int(np.nanargmax(gain))
+        found.append((float(gain[row]), name, row, own[row], other[row], trials.proportions[row]))
+    if not found or rival is None:
+        return None
+    _, name, row, own, other, seen = max(found, key=lambda item: item[0])
+    stimuli = run.trials(name).stimuli
+    return {
+        "experiment": name,
+        "picture": Markup(run.domain.picture(stimuli, row)),
+        "words": run.domain.describe(stimuli, row),
+        "option": last_option(run.domain, len(own)),
+        "predicted": f"{own[-1]:.0%}",
+        "rival": rival,
+        "by_rival": f"{other[-1]:.0%}",
+        "people": f"{seen[-1]:.0%}",
+        "rival_claim": run.theory(rival).claim.split(". ")[0].rstrip("."),
+    }
+
+
+def origin(author: str) -> str:
+    """Where a theory comes from."""
+    return {"published": "published", OWN: "brought along by the study"}.get(
+        author, f"written by the {author} advocate"
+    )
+
+
+def prior_words(prior: Prior, *, pooled: bool = False) -> str:
+    """A population in words: what two thirds of people have, or what is open about a value that all share."""
+    if prior.kind in ("uniform", "log_uniform"):
+        return f"declared: anywhere from {figures3(prior.low)} to {figures3(prior.high)}"
+    low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))
+    limit = "; the centre lies at the limit of the range" if at_limit(prior) else ""
+    if pooled:
+        return f"about {middle} for all people; two thirds of what is open lies from {low} to {high}{limit}"
+    return f"about two thirds of people from {low} to {high}{limit}"
+
+
+def coloured(source: str) -> Markup:
+    """Python source with keywords, strings, numbers and comments marked; plain where it cannot be read."""
+    starts = np.cumsum([0, *(len(line) + 1 for line in source.split("\n"))])
+    parts, done = [], 0
+    classes = {tokenize.STRING: "str", tokenize.NUMBER: "num", tokenize.COMMENT: "com"}
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            kind = classes.get(token.type, "")
+            if token.type == tokenize.NAME and keyword.iskeyword(token.string):
+                kind = "kw"
+            if kind:
+                begin = int(starts[token.start[0] - 1]) + token.start[1]
+                end = int(starts[token.end[0] - 1]) + token.end[1]
+                parts += [
+                    escape(source[done:begin]),
+                    Markup('<span class="{}">{}</span>').format(kind, source[begin:end]),
+                ]
+                done = end
+    except (tokenize.TokenError, SyntaxError):
+        return escape(source)
+    return Markup("").join([*parts, escape(source[done:])])
+
+
+# --- experiments ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairFound:
+    """What a design promised for a pair of rivals and what came of it."""
+
+    promised: PairPower
+    difference: Estimate | None
+    """First minus second on this experiment, by frozen predictions, nats per choice."""
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the experiment alone decided between the two."""
+        return self.difference is not None and not is_tie(self.difference)
+
+
+def experiment_facts(run: Reading, figures: Figures, name: str) -> dict[str, Any]:
+    """One experiment: choice of trials, preregistration, answers, and what they decided."""
+    chosen = run.state.designs[name].record
+    plan = run.state.preregistrations.get(name)
+    collected = run.state.collected.get(name)
+    facts: dict[str, Any] = {
+        "name": name,
+        "chosen": chosen,
+        "plan": plan,
+        "collected": collected,
+        "pairs": [],
+        "figure": "",
+        "n_shown": 0,
+        "pictures": [],
+        "lines": [],
+        "domain": run.config.domain,
+        "people": people_facts(run, name),
+    }
+    if not chosen.accepted:
+        return facts
+    design = run.design(chosen)
+    facts["option"] = last_option(run.domain, run.domain.n_options(design.stimuli))
+    order = most_informative(design)
+    shares = predictions = None
+    if plan is not None:
+        frozen = run.frozen(name)
+        predictions = {rival: frozen[rival] for rival in chosen.rivals if rival in frozen}
+    if collected is not None:
+        shares = aligned(run.trials(name), design)
+        facts["pairs"] = [PairFound(pair, achieved(run, pair, name)) for pair in chosen.powers]
+        if predictions:
+            found = figures.experiment(run, name, shares, predictions, facts["option"])
+            facts["figure"], facts["n_shown"] = found
+    else:
+        facts["pairs"] = [PairFound(pair, None) for pair in chosen.powers]
+    for place, row in enumerate(order):
+        caption = trial_caption(run, row, design, shares, predictions)
+        if place < MOST_PICTURES:
+            facts["pictures"].append((Markup(run.domain.picture(design.stimuli, row)), caption))
+        else:
+            facts["lines"].append((run.domain.describe(design.stimuli, row), caption))
+    return facts
+
+
+def people_facts(run: Reading, name: str) -> dict[str, Any] | None:
+    """Who took part, who was excluded by which rule, who withdrew; None where people do not answer one by one."""
+    arrived = run.state.answers.get(name, ())
+    withdrawn = len(set(run.state.withdrawn.get(name, ())))
+    if not arrived and not withdrawn:
+        return None
+    there = {item.digest for item in arrived}
+    broken = [item.record for item in run.state.excluded if item.record.answers in there]
+    closed = run.state.closed.get(name)
+    return {
+        "statuses": Counter(item.record.status.replace("_", " ") for item in arrived),
+        "n_excluded": len({record.answers for record in broken}),
+        "rules": Counter(record.words for record in broken),
+        "withdrawn": withdrawn,
+        "closed": closed.record if closed else None,
+    }
+
+
+def aligned(trials: Trials, design: Design) -> Shares:
+    """People's shares in the order of the design's trials, by content where a source returned them otherwise."""
+    shares = Shares.of(trials)
+    if trials.stimuli.keys == design.stimuli.keys:
+        return shares
+    place = {key: row for row, key in enumerate(trials.stimuli.keys)}
+    rows = [place.get(key) for key in design.stimuli.keys]
+    return Shares(
+        *(
+            np.array([np.nan if row is None else values[row] for row in rows])
+            for values in (shares.share, shares.low, shares.high)
+        )
+    )
+
+
+def most_informative(design: Design) -> list[int]:
+    """Trials by the information for which they were chosen, then the random ones."""
+    known = design.information or (float("nan"),) * len(design.stimuli)
+    return sorted(
+        range(len(design.stimuli)),
+        key=lambda row: (np.isnan(known[row]), -np.nan_to_num(known[row]), row),
+    )
+
+
+def achieved(run: Reading, pair: PairPower, experiment: str) -> Estimate | None:
+    """First minus second on one experiment, by the predictions that were frozen before it."""
+    found = prequential_advantage(pair.first, pair.second, [experiment], run_scores(run))
+    return found[0] if found else None
+
+
+def trial_caption(
+    run: Reading,
+    row: int,
+    design: Design,
+    shares: Shares | None,
+    predictions: Mapping[Digest, Array] | None,
+) -> dict[str, Any]:
+    """What stands below the picture of a trial."""
+    information = design.information[row] if design.information else float("nan")
+    return {
+        "number": row + 1,
+        "random": row in design.random_coverage,
+        "information": None if np.isnan(information) else information,
+        "people": None
+        if shares is None or np.isnan(shares.share[row])
+        else f"{shares.share[row]:.0%} ({shares.low[row]:.0%} to {shares.high[row]:.0%})",
+        "predicted": [
+            (run.label(rival), f"{values[0][row]:.0%}")
+            for rival, values in (predictions or {}).items()
+        ],
+    }
+
+
+# --- failures, errors, checks ---------------------------------------------------------------------------------------
+
+
+def failure_facts(run: Reading) -> dict[str, Any]:
+    """Everything that did not work."""
+    state = run.state
+    errors = Counter[str]()
+    n_tried = 0
+    for search in state.searches:
+        n_tried += search.record.n_attempts
+        for attempt in run.trace.artifacts.get_json(search.record.attempts):
+            if attempt.get("error"):
+                errors[str(attempt["error"])[:300]] += 1
+    verdicts = [
+        verdict_facts(item.record, state.resolved.get(digest))
+        for digest, item in state.verdicts.items()
+    ]
+    settled = [item["log_score"] for item in verdicts if item["log_score"] is not None]
+    mean = float(np.mean(settled)) if settled else None
+    spread = float(np.std(settled, ddof=1) / np.sqrt(len(settled))) if len(settled) > 1 else None
+    return {
+        "open_pairs": [
+            {"pair": pair, "difference": difference} for pair, difference in open_pairs(run)
+        ],
+        "n_tried": n_tried,
+        "attempt_errors": errors.most_common(5),
+        "n_attempt_errors": errors.total(),
+        "refused_designs": [
+            item.record for item in state.designs.values() if not item.record.accepted
+        ],
+        "verdicts": verdicts,
+        "n_settled": len(settled),
+        "overturned": [item for item in verdicts if item["overturned"]],
+        "mean_log_score": mean,
+        "mean_log_score_error": spread,
+        "pitfalls": [pitfall for _, pitfall in state.library.pitfalls],
+    }
+
+
+def verdict_facts(verdict: Verdict, resolved: Recorded[VerdictResolved] | None) -> dict[str, Any]:
+    """One verdict and what the data said."""
+    favoured = resolved.record.favoured if resolved else None
+    return {
+        "verdict": verdict,
+        "favoured": favoured,
+        "experiment": resolved.record.experiment if resolved else "",
+        "log_score": resolved.record.log_score if resolved else None,
+        "overturned": favoured is not None
+        and verdict.probability != 0.5
+        and favoured != (verdict.probability > 0.5),
+    }
+
+
+def judging_facts(run: Reading, figures: Figures) -> dict[str, Any]:
+    """Decisions about candidates, and how the judges changed."""
+    epochs = ended_epochs(run.trace)
+    decided = [item.record for item in run.state.decided.values()]
+    quality, accuracy = (
+        quality_by_epoch(run.trace),
+        accuracy_by_epoch(run.state, run.trace.artifacts),
+    )
+    return {
+        "decisions": sorted(decided, key=lambda record: record.cycle),
+        "panel": run.config.judges.panel,
+        "tier": run.config.judges.tier,
+        "anchor": run.state.anchors[-1].record if run.state.anchors else None,
+        "epochs": epochs,
+        "gates": [gate for ended in epochs for gate in ended.gates],
+        "figure": figures.gates(epochs) if any(ended.gates for ended in epochs) else "",
+        "quality": quality,
+        "judges_figure": figures.judges(accuracy, quality) if quality or accuracy else "",
+        "bias": bias_facts(run),
+        "screened": [item.record for item in run.state.screened],
+        "strategies": [item.record for item in run.state.strategies],
+    }
+
+
+def bias_facts(run: Reading) -> list[tuple[str, str]]:
+    """What can be said of each judge's preference for machine-written theories, in a sentence."""
+    items = dev_items(run.state, run.trace.artifacts)
+    found = []
+    for name, judge in present_judges(run.state, run.trace.artifacts).items() if items else ():
+        try:
+            found.append((name, bias_of(judge, items).sentence))
+        except GateError as error:
+            found.append((name, str(error)))
+    return found
+
+
+def error_facts(run: Reading, figures: Figures) -> dict[str, Any]:
+    """Mean squared errors of choice proportions, with the published ones beside them."""
+    concluded = run.concluded
+    rows: list[dict[str, Any]] = []
+    if concluded is not None:
+        rows = [item.model_dump() | {"label": run.label(item.theory)} for item in concluded.errors]
+    else:
+        blank = {"sealed": None, "sealed_error": None, "all": None, "sealed_score": None}
+        rows = [
+            {"theory": line.theory, "label": run.label(line.theory), "open": line.error} | blank
+            for line in run.board.standings
+            if line.theory == run.leader or line.theory in run.state.seeds
+        ]
+    folds = [item.record for item in run.state.folds]
+    truth = run.state.truth.record if run.state.truth else None
+    names = (
+        sorted(truth.corrected, key=lambda name: (name != run.leader, truth.corrected[name]))
+        if truth
+        else []
+    )
+    cross_validated = [
+        {"name": item.name, "error": item.error, "standard_error": item.standard_error}
+        for item in (concluded.cross_validated if concluded else ())
+    ]
+    return {
+        "rows": rows,
+        "sealed": run.state.sealed.record if run.state.sealed else None,
+        "figure": figures.errors(rows, cross_validated, run.config.baselines) if rows else "",
+        "cross_validated": cross_validated,
+        "folds": folds,
+        "folds_figure": figures.folds(folds, scattered_option(run)) if folds else "",
+        "truth": truth,
+        "truth_rows": [
+            (name, truth.corrected[name], truth.uncorrected.get(name))
+            for name in names
+            if truth is not None
+        ],
+    }
+
+
+def check_facts(run: Reading) -> dict[str, Any]:
+    """How far the trace can be trusted, and how to see for oneself."""
+    seq, head = run.trace.journal.head
+    place = shlex.quote(str(run.folder))
+    return {
+        "head": head,
+        "seq": seq,
+        "n_records": len(run.journal),
+        "kinds": sorted(Counter(entry.kind for entry in run.journal.values()).items()),
+        "report": verify(run.trace),
+        "audit": f"lakatos audit {place}",
+        "resume": f"lakatos resume {place}",
+        "versions": run.state.started.record.versions if run.state.started else {},
+        "study": run.config.digest,
+        "epochs": [item.record for item in run.state.epochs],
+        "engines": sorted({item.record.engine for item in run.state.scores.values()}),
+        "sandbox": sorted(
+            {layer for item in run.checked.values() for layer in item.record.sandbox}
+        ),
+    }
+
+
+# --- family tree ----------------------------------------------------------------------------------------------------
+
+
+def family_tree(run: Reading) -> dict[str, Any] | None:
+    """Places of all theories in a tree drawn like a history: one line each, columns for cycles."""
+    if not run.checked:
+        return None
+    digests = list(run.checked)
+    if len(digests) > MOST_NODES:
+        keep = set(run.state.pool) | run.ancestry
+        digests = [digest for digest in digests if digest in keep]
+    cycles = sorted({run.checked[digest].record.cycle for digest in digests})
+    step = min(34.0, 200.0 / max(len(cycles) - 1, 1))
+    height, top = 42, 34
+    places = {
+        digest: (
+            18 + step * cycles.index(run.checked[digest].record.cycle),
+            top + 20 + height * row,
+        )
+        for row, digest in enumerate(digests)
+    }
+    nodes, edges = [], []
+    for digest in digests:
+        record = run.checked[digest].record
+        x, y = places[digest]
+        known = [parent for parent in record.parents if parent in places and parent != digest]
+        for parent in known:
+            from_x, from_y = places[parent]
+            line = digest in run.ancestry and parent in run.ancestry
+            # Straight down the parent's column, then over to the child.
+            path = f"M{from_x:.1f} {from_y:.1f}V{y - 14:.1f}Q{from_x:.1f} {y:.1f} {x:.1f} {y:.1f}"
+            edges.append({"path": path, "line": line})
+        others = ", ".join(run.label(parent).tag for parent in known)
+        how = record.change or (origin(record.author) if record.cycle == 0 else "")
+        if record.reason:
+            how = f"refused: {record.reason}"
+        nodes.append(
+            {
+                "x": x,
+                "y": y,
+                "status": status_of(run, digest),
+                "label": run.label(digest),
+                "short": shortened(run.label(digest).name, 68),
+                "change": shortened(how, 74),
+                "parents": others,
+                "cycle": record.cycle,
+                "line": digest in run.ancestry,
+                "leader": digest == run.leader,
+                "full": how,
+            }
+        )
+    edges.sort(key=lambda edge: bool(edge["line"]))
+    text = 18 + step * (len(cycles) - 1) + 22
+    return {
+        "nodes": nodes,
+        "edges": edges,
+        "columns": [(18 + step * place, cycle) for place, cycle in enumerate(cycles)],
+        "text": text,
+        "width": text + 520,
+        "height": top + 12 + height * len(digests),
+        "left_out": len(run.checked) - len(digests),
+        "rows": [
+            (digest, run.label(digest), item.record, status_of(run, digest))
+            for digest, item in run.checked.items()
+        ],
+    }
+
+
+def status_of(run: Reading, digest: Digest) -> str:
+    """How far a theory came."""
+    if digest not in run.state.theories:
+        return "refused"
+    return "admitted" if digest in run.state.pool else "not admitted"

@@ -1,0 +1,215 @@
+"""What language models said in a run, what became of it, and what it cost, as the report shows it.
+
+All of it is text that somebody else wrote: the template escapes it, and nothing here is believed that was refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakatos.flows.report.reader import Reading
+from lakatos.language_models.ledger import spending_of
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.theories.roles.record import CheckedStatement, Investigated, ModelsChosen, RoleAnswered
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import ArtifactError
+
+MOST_CHARACTERS = 8000
+"""Of an answer that are shown."""
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One answer of a model in a role."""
+
+    digest: Digest
+    record: RoleAnswered
+    about: str
+    became: tuple[tuple[bool, str], ...]
+    """What came of each part: whether it was let through, and in words."""
+    text: str
+    """The answer; empty where there is none."""
+    looked: Investigated | None
+    tools: tuple[str, ...]
+    """Tools that it called first and that returned something."""
+
+
+@dataclass
+class Speaker:
+    """One model over the whole run."""
+
+    name: str
+    served: set[str] = field(default_factory=set)
+    n_calls: int = 0
+    n_prompt_tokens: int = 0
+    n_completion_tokens: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+
+def utterance_facts(run: Reading) -> dict[str, Any] | None:
+    """Everything that models said in roles, by cycle; None where no model was asked."""
+    chosen = [item.record for item in run.trace.records(ModelsChosen)]
+    if not (chosen or run.state.answered):
+        return None
+    became = _became(run)
+    looked = _looked(run)
+    cycles: dict[int, list[Utterance]] = defaultdict(list)
+    for digest, item in run.state.answered.items():
+        cycles[item.record.cycle].append(_utterance(run, digest, item.record, became, looked))
+    spent = spending_of(run.trace.journal.events()).total
+    routed = Counter(
+        (choice.role, choice.model)
+        for item in chosen
+        for choice in item.choices
+        if item.asked and choice.how != "only"
+    )
+    return {
+        "speakers": list(_speakers(run)),
+        "cycles": sorted(cycles.items()),
+        "not_asked": [item for item in chosen if not item.asked],
+        "routed": sorted(routed.items()),
+        "spent": spent,
+        "money": spent.millionths / 1e6,
+        "n_refused": sum(item.record.answer is None for item in run.state.answered.values()),
+    }
+
+
+def _speakers(run: Reading) -> Iterator[Speaker]:
+    """Models in the order in which they first answered, with what they were asked as participants too."""
+    found: dict[str, Speaker] = {}
+    for item in run.trace.records(LanguageModelCalled):
+        record = item.record
+        own = found.setdefault(record.model, Speaker(record.model))
+        own.served.add(
+            f"{record.model_name} ({record.server})" if record.server else record.model_name
+        )
+        own.n_calls += 1
+        own.n_prompt_tokens += record.n_prompt_tokens
+        own.n_completion_tokens += record.n_completion_tokens
+        own.outcomes[record.outcome] += 1
+    yield from found.values()
+
+
+def _utterance(
+    run: Reading,
+    digest: Digest,
+    record: RoleAnswered,
+    became: dict[Digest, list[tuple[bool, str]]],
+    looked: dict[Digest, Investigated],
+) -> Utterance:
+    before = looked.get(record.calls[0]) if record.calls else None
+    return Utterance(
+        digest=digest,
+        record=record,
+        about=_about(run, record.subject),
+        became=tuple(became.get(digest, ())),
+        text=_text(run, record),
+        looked=before,
+        tools=tuple(_tools(run, before.results)) if before else (),
+    )
+
+
+def _about(run: Reading, subject: str) -> str:
+    """A subject in words: theories by tag and name."""
+    first, _, rest = subject.partition(" ")
+    if first not in run.checked:
+        return subject if len(first) < 64 else f"theory {first[:8]} {rest}".strip()
+    label = run.label(first)
+    return " ".join(part for part in (label.tag, label.brief, rest) if part)
+
+
+def _text(run: Reading, record: RoleAnswered) -> str:
+    if record.answer is None:
+        return ""
+    try:
+        value = run.trace.artifacts.get_json(record.answer)
+    except ArtifactError:
+        return "(erased)"
+    parts = (
+        [f"{name}: {_shown(item)}" for name, item in value.items()]
+        if isinstance(value, dict)
+        else [_shown(value)]
+    )
+    return "\n".join(parts)[:MOST_CHARACTERS]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return f"\n{value}" if "\n" in value else value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _looked(run: Reading) -> dict[Digest, Investigated]:
+    """By the first call of a conversation with tools."""
+    return {
+        item.record.calls[0]: item.record for item in run.state.investigated if item.record.calls
+    }
+
+
+def _tools(run: Reading, results: Iterable[Digest]) -> Iterator[str]:
+    for digest in dict.fromkeys(results):
+        called = run.trace.get(digest, ToolCalled)
+        try:
+            arguments = json.dumps(
+                run.trace.artifacts.get_json(called.arguments), ensure_ascii=False
+            )
+        except ArtifactError:
+            arguments = "(erased)"
+        yield f"{called.tool} {arguments[:300]}"
+
+
+def _in_words(said: CheckedStatement) -> str:
+    """A statement as what it is: computed, contradicted, or not checked."""
+    if said.outcome == "supported":
+        return f"supported: {said.told}. In its own words, not checked: {said.text}"
+    why = f" ({'; '.join(said.problems)})" if said.problems else ""
+    return f"{said.outcome}{why}: {said.text}"
+
+
+def _became(run: Reading) -> dict[Digest, list[tuple[bool, str]]]:
+    """What came of answers, by the digest of their record."""
+    found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
+    state = run.state
+    for case in state.cases:
+        for said in case.record.statements:
+            found[case.record.answer].append((said.supported, _in_words(said)))
+        for name in ("hypothesis", "change"):
+            if text := getattr(case.record, name):
+                found[case.record.answer].append((True, f"a conjecture ({name}): {text}"))
+    for tried in state.tried:
+        record = tried.record
+        words = f"{record.name or 'theory'} {record.outcome}" + (
+            f": {record.reason}" if record.reason else ""
+        )
+        found[record.answer].append((record.outcome == "submitted", words))
+    for audited in state.audited:
+        for passed, words, texts in (
+            (True, "code and words agree", audited.record.held),
+            (False, "code and words differ", audited.record.contradicted),
+            (False, "cannot be tried", audited.record.not_tried),
+        ):
+            found[audited.record.answer] += [(passed, f"{words}: {text}") for text in texts]
+    for proposed in state.trials_proposed:
+        trials = proposed.record
+        words = f"{trials.n_trials} trials " + (
+            "can be asked" if trials.passed else f"refused: {trials.reason}"
+        )
+        if trials.answer is not None:
+            found[trials.answer].append((trials.passed, words))
+    for pair in state.readings.values():
+        levels = ", ".join(f"{name} {level:+d}" for name, level in pair.record.levels.items())
+        read = [
+            digest
+            for digest, item in state.answered.items()
+            if item.record.cycle == pair.record.cycle
+            and item.record.subject.startswith(pair.record.candidate)
+        ]
+        for digest in read[:1]:
+            words = f"all {pair.record.n_readings} readings of the pair: {levels}"
+            found[digest].append((not pair.record.contradicted, words))
+    return found

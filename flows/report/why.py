@@ -1,0 +1,351 @@
+"""Why a run says what it says: from a conclusion down to the people's responses that carry it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lakatos.experiments.participants.answers import LANGUAGE_MODEL
+from lakatos.experiments.record import (
+    AnswersArrived,
+    DesignChosen,
+    Recruited,
+    SealedOpened,
+    TrialsCollected,
+)
+from lakatos.flows.branches.branch import find_record
+from lakatos.flows.errors import RunMissingError
+from lakatos.flows.report.reader import Reading, shortened
+from lakatos.flows.run.records import ACTS, Concluded, CycleClosed
+from lakatos.flows.run.run import read_state, theory_of
+from lakatos.judges.judge import Verdict
+from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
+from lakatos.traces.digest import Digest
+from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.record import Record
+from lakatos.traces.validity import Link, Validity
+
+RESPONSES = frozenset({"answers_arrived", "trials_collected", "sealed_opened"})
+"""Kinds of records with what people answered."""
+MOST_TRIALS = 4
+"""Trials shown of those whose answers carry a verdict most."""
+WIDTH = 150
+"""Characters of a record's words below the first one."""
+MOST_SHOWN = 12
+"""Inputs of one kind that are shown one by one; of more, the first of them and their number."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A record, in words, and what it rests on as far as that leads to responses."""
+
+    digest: Digest
+    seq: int
+    kind: str
+    words: str
+    because: tuple[Reason, ...]
+    again: bool = False
+    """Whether it stands further up already, with what it rests on."""
+    n_left: int = 0
+    """Further inputs of the same kinds, which are not shown."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A trial whose answers speak for the leader and against its rival."""
+
+    experiment: str
+    trial: int
+    """From 1."""
+    shown: str
+    """What people saw."""
+    n_answers: int
+    share: float
+    """Of the last option among the answers."""
+    leader: float
+    """What the leader had said of it."""
+    rival: float
+    nats: float
+    """By which these answers favour the leader, at the mean probabilities."""
+
+
+@dataclass(frozen=True)
+class Why:
+    """An answer."""
+
+    claim: str
+    reason: Reason
+    n_people: int
+    """People whose responses stand at the ends of the tree; 0 where people cannot be told apart."""
+    n_responses: int
+    by_machine: bool
+    """Whether a computer gave the responses: a hidden rule, or a language model."""
+    carried: tuple[Carried, ...]
+    """Of a verdict, the trials that speak for it most."""
+    broken: tuple[Link, ...]
+    """Why the record does not hold any more; empty where it does."""
+
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        """The tree as text, one line a record; of what lies deeper than ``depth``, its size. 0 for everything."""
+        yield from _lines(self.reason, "", "", depth or sys.maxsize)
+
+
+def why(folder: Path, claim: str = "verdict") -> Why:
+    """Walk from a claim to the responses that carry it.
+
+    Args:
+        folder: Of the run.
+        claim: ``verdict``; ``leader``, for the end of the last cycle; a theory, by its name or the beginning of its
+            digest; or any record, by its number or the beginning of its digest.
+
+    Raises:
+        RunMissingError: There is no run, or nothing in it is called so.
+    """
+    state, trace = read_state(folder)
+    with trace:
+        reading = Reading(folder, state, trace)
+        events = [event for event in trace.journal.events() if event.kind != INTENT]
+        chosen = _chosen(reading, events, claim)
+        validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+        by_digest = {event.record_digest: event for event in events}
+        telling = _Telling(reading, by_digest)
+        seen: set[Digest] = set()
+        reason = telling.reason(chosen, seen)
+        ends = [by_digest[digest] for digest in seen if by_digest[digest].kind in RESPONSES]
+        arrived = [event for event in ends if event.kind == "answers_arrived"]
+        tables = [event for event in ends if event.kind != "answers_arrived"]
+        n_people = len({event.body["person"] for event in arrived}) or sum(
+            int(event.body.get("n_people", 0)) for event in tables
+        )
+        n_responses = sum(int(event.body["n_responses"]) for event in tables)
+        record = trace.read(chosen).record
+        return Why(
+            claim=claim,
+            reason=reason,
+            n_people=n_people,
+            n_responses=n_responses or sum(int(event.body["n_answers"]) for event in arrived),
+            by_machine=reading.simulated or bool(reading.model),
+            carried=tuple(_carried(reading, record)) if isinstance(record, Concluded) else (),
+            broken=tuple(validity.explain(chosen.record_digest)),
+        )
+
+
+def _chosen(reading: Reading, events: list[Event], claim: str) -> Event:
+    by_digest = {event.record_digest: event for event in events}
+    state = reading.state
+    if claim == "verdict":
+        if state.concluded is None:
+            raise RunMissingError(
+                f"the run {reading.folder} has no verdict yet; ask about `leader`, a theory or a record."
+            )
+        return by_digest[state.concluded.digest]
+    if claim == "leader":
+        if not state.cycles:
+            raise RunMissingError(
+                f"no cycle of the run {reading.folder} has ended, so nobody leads yet."
+            )
+        return by_digest[state.cycles[-1].digest]
+    if (
+        any(
+            claim in (item.record.name, digest[: len(claim)])
+            for digest, item in state.theories.items()
+        )
+        and claim
+    ):
+        theory = theory_of(reading.trace, state, claim).digest
+        return by_digest[(state.pool.get(theory) or state.theories[theory]).digest]
+    try:
+        return find_record(events, claim)
+    except Exception as error:
+        there = ", ".join(label.short for label in list(reading.labels.values())[:6])
+        raise RunMissingError(f"nothing is called {claim!r}: {error} Theories: {there}.") from None
+
+
+class _Telling:
+    """Makes the tree: only what leads to responses, each record once."""
+
+    def __init__(self, reading: Reading, events: Mapping[Digest, Event]) -> None:
+        self.reading, self.events = reading, events
+        self._leads: dict[Digest, bool] = {}
+
+    def leads(self, digest: Digest) -> bool:
+        """Whether responses are among what a record rests on, itself included."""
+        # A record's inputs stand earlier in the journal, so that what is asked first is known before it is needed.
+        if digest not in self._leads:
+            for event in self.events.values():
+                known = event.kind in RESPONSES or any(
+                    self._leads.get(cited, False) for cited in event.inputs
+                )
+                self._leads[event.record_digest] = known
+        return self._leads.get(digest, False)
+
+    def reason(self, event: Event, seen: set[Digest]) -> Reason:
+        """The tree below a record; ``seen`` grows by all that stands in it."""
+        words = words_of(self.reading, event)
+        if event.record_digest in seen:
+            return Reason(event.record_digest, event.seq, event.kind, words, (), again=True)
+        seen.add(event.record_digest)
+        cited = [
+            self.events[digest] for digest in dict.fromkeys(event.inputs) if self.leads(digest)
+        ]
+        shown: list[Event] = []
+        for kind in dict.fromkeys(item.kind for item in cited):
+            shown += [item for item in cited if item.kind == kind][:MOST_SHOWN]
+        for item in cited:
+            if item not in shown and item.kind in RESPONSES:
+                seen.add(item.record_digest)
+        because = tuple(self.reason(item, seen) for item in shown)
+        return Reason(
+            event.record_digest, event.seq, event.kind, words, because, n_left=len(cited) - len(shown)
+        )  # fmt: skip
+
+
+def _lines(reason: Reason, first: str, rest: str, depth: int) -> Iterator[str]:
+    more = "  (as above)" if reason.again and reason.kind not in RESPONSES else ""
+    words = reason.words if not first else shortened(reason.words, WIDTH)
+    yield f"{first}{words}  [{reason.kind} {reason.seq}, #{reason.digest[:8]}]{more}"
+    if depth <= 1 and reason.because:
+        below = list(_below(reason))
+        responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
+        yield f"{rest}└─ … rests on {len(below)} records further down: {shortened('; '.join(responses), WIDTH)}"
+        return
+    for place, item in enumerate(reason.because):
+        last = place + 1 == len(reason.because) and not reason.n_left
+        yield from _lines(
+            item, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), depth - 1
+        )
+    if reason.n_left:
+        yield f"{rest}└─ and {reason.n_left} more"
+
+
+def _below(reason: Reason) -> Iterator[Reason]:
+    for item in reason.because:
+        yield item
+        yield from _below(item)
+
+
+def words_of(reading: Reading, event: Event) -> str:
+    """A record in a few words."""
+    record = reading.trace.read(event).record
+    tell = _WORDS.get(type(record))
+    if tell is not None:
+        return tell(reading, record)
+    texts = [
+        value
+        for name, value in event.body.items()
+        if name in ("text", "reason", "change") and value
+    ]
+    return " ".join([event.kind.replace("_", " "), *([f": {texts[0]}"] if texts else [])]).replace(
+        " :", ":"
+    )
+
+
+def _theory(reading: Reading, digest: Digest) -> str:
+    return reading.label(digest).name
+
+
+def _scored(reading: Reading, record: TheoryScored) -> str:
+    n = record.frozen or record.left_out
+    how = "with predictions frozen before" if record.frozen else "with its declared population"
+    return (
+        f"{_theory(reading, record.theory)} predicted the answers to experiment {record.experiment} at "
+        f"{n.scores.mean:.4f} nats per choice, {how}"
+    )
+
+
+def _collected(reading: Reading, record: TrialsCollected) -> str:
+    who = "simulated people" if reading.simulated else "people"
+    if record.language_model:
+        who = f"sessions of the language model {record.language_model}"
+    return f"{record.n_responses} responses of {record.n_participants} {who} to experiment {record.experiment}"
+
+
+def _arrived(reading: Reading, record: AnswersArrived) -> str:
+    who = (
+        "a language model's session"
+        if record.source == LANGUAGE_MODEL
+        else f"person {record.person[:8]}"
+    )
+    return (
+        f"{record.n_answers} responses of {who} to experiment {record.experiment} ({record.status})"
+    )
+
+
+def _diagnosis(reading: Reading, record: Diagnosis) -> str:
+    return f"{_theory(reading, record.loser)} lost to {_theory(reading, record.leader)}: {record.location}"
+
+
+def _verdict(reading: Reading, record: Verdict) -> str:
+    return (
+        f"judges gave {_theory(reading, record.candidate)} a probability of {record.probability:.2f} against "
+        f"{_theory(reading, record.incumbent)}"
+    )
+
+
+_WORDS: dict[type[Record], Callable[[Reading, Any], str]] = {
+    Concluded: lambda reading, record: record.text,
+    CycleClosed: lambda reading, record: (
+        f"cycle {record.cycle} ended with {_theory(reading, record.leader)} in front"
+    ),
+    TheoryScored: _scored,
+    TrialsCollected: _collected,
+    SealedOpened: lambda reading, record: (
+        f"{record.n_responses} responses to {record.n_trials} sealed trials"
+    ),
+    AnswersArrived: _arrived,
+    Recruited: lambda reading, record: (
+        f"{record.n_participants} people were asked for experiment {record.experiment}"
+    ),
+    DesignChosen: lambda reading, record: (
+        f"experiment {record.experiment} with {record.n_trials} trials was designed"
+    ),
+    TheoryChecked: lambda reading, record: f"{record.name} passed the checks: {record.claim}",
+    TheoryAdmitted: lambda reading, record: (
+        f"{_theory(reading, record.theory)} entered the pool: {record.reason}"
+    ),
+    Diagnosis: _diagnosis,
+    Verdict: _verdict,
+}
+
+
+def _carried(reading: Reading, record: Concluded) -> Iterator[Carried]:
+    """Trials whose answers favour the leader most over the best first theory, or over the second."""
+    rival = reading.best_seed or record.runner_up
+    if rival is None:
+        return
+    found = []
+    for name in reading.state.collected:
+        pair = [reading.state.scores.get((theory, name)) for theory in (record.leader, rival)]
+        trials = reading.trials(name)
+        if pair[0] is None or pair[1] is None or trials.n_options != 2:
+            continue
+        ours, theirs = (
+            np.clip(np.asarray(item.record.proportions), 1e-6, 1 - 1e-6) for item in pair if item
+        )
+        counts = trials.counts.sum(axis=0)
+        gain = counts[:, 1] * np.log(ours / theirs) + counts[:, 0] * np.log(
+            (1 - ours) / (1 - theirs)
+        )
+        for row in np.argsort(-gain)[:MOST_TRIALS]:
+            if gain[row] > 0:
+                n = int(counts[row].sum())
+                shown = reading.domain.describe(trials.stimuli, int(row))
+                share = float(counts[row, 1] / n)
+                found.append(
+                    Carried(
+                        name,
+                        int(row) + 1,
+                        shown,
+                        n,
+                        share,
+                        float(ours[row]),
+                        float(theirs[row]),
+                        float(gain[row]),
+                    )
+                )
+    yield from sorted(found, key=lambda item: -item.nats)[:MOST_TRIALS]

@@ -1,0 +1,411 @@
+"""Ask language models in roles: which model, within which budget, under which rules, and what is written down of it.
+
+Every call is a step of its own, made before the step that uses its answer. A stage of questions begins only if the
+budget covers all of them; which model serves each is decided, and written down, before anything is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from lakatos.flows.errors import FlowError, out_of_budget
+from lakatos.flows.roles.investigate import investigate
+from lakatos.flows.roles.outcomes import outcomes_of
+from lakatos.flows.run.model_settings import RolesConfig
+from lakatos.language_models.call import Called, Caller, served_version
+from lakatos.language_models.client import Request
+from lakatos.language_models.clients import CLIENTS
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.errors import (
+    BudgetExhaustedError,
+    ContextTooLongError,
+    LanguageModelError,
+    PinnedRuleError,
+)
+from lakatos.language_models.ledger import NOTHING, Budget, Ledger, worst_case
+from lakatos.language_models.limit import RateLimit
+from lakatos.language_models.pins import Rule, active, render
+from lakatos.language_models.preflight import preflight
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.language_models.routing import Arm, Choice, choose
+from lakatos.language_models.settings import ModelSettings, Price
+from lakatos.language_models.structured import Answered, ask_for
+from lakatos.theories.roles.exhibit import Exhibit
+from lakatos.theories.roles.question import CONTEXT_TOKENS, Question, pinned_request, request_of
+from lakatos.theories.roles.record import BudgetRaised, ModelsChosen, RoleAnswered
+from lakatos.theories.roles.rule import pins_of
+from lakatos.traces.digest import Digest, digest_bytes, digest_of
+from lakatos.traces.step import Recorded, StepContext, Trace
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.run import Run
+
+T = TypeVar("T", bound=BaseModel)
+TYPICAL_TOKENS = 4000
+"""Of a prompt, for the cost that is expected of a model before it was asked."""
+
+
+class Roles:
+    """The language models of a run, with its budget and its rules."""
+
+    def __init__(self, run: Run) -> None:
+        """Ask nobody yet."""
+        self.settings: dict[str, ModelSettings] = dict(run.config.models)
+        self.ledger = Ledger.of(budget_in(run.trace, run.config.budget), run.trace.journal.events())
+        self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
+        self.pins = pins_of(run.config.roles.rules)
+        self.bench = asyncio.Lock()
+        """Held while a tool works."""
+        self.looked = False
+        """Whether the models were looked for in this pass."""
+        self.contexts = {
+            name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()
+        }
+        self.callers = {
+            name: Caller(
+                CLIENTS[settings.client](settings),
+                run.trace,
+                self.ledger,
+                price=settings.price,
+                rate=RateLimit(settings.requests_per_minute, settings.tokens_per_minute),
+                most_in_flight=settings.most_in_flight,
+            )
+            for name, settings in self.settings.items()
+        }
+
+    def rules(self, role: str, cycle: int) -> tuple[Rule, ...]:
+        """What is pinned to a role's requests."""
+        return active(self.pins, role, cycle)
+
+    async def close(self) -> None:
+        """Close the connections to the servers."""
+        for caller in self.callers.values():
+            if isinstance(caller.model, OpenAIModel):
+                await caller.model.close()
+
+
+@dataclass(frozen=True)
+class Heard(Generic[T]):
+    """What came of a question."""
+
+    question: Question[T]
+    answered: Recorded[RoleAnswered]
+    value: T | None
+    """None where there is no answer that could be read."""
+    shown: tuple[Exhibit, ...]
+    """What found room in the prompt."""
+    rules: tuple[Rule, ...]
+
+
+def budget_in(trace: Trace, study: Budget) -> Budget:
+    """The study's budget, or what the researcher has raised it to."""
+    raised = [item.record.budget for item in trace.records(BudgetRaised)]
+    return raised[-1] if raised else study
+
+
+async def check_models(run: Run) -> None:
+    """Find out, before anything costs money, whether every model that takes a role can be asked.
+
+    Later passes do so when they come to ask one: a run that waits for people needs no server.
+
+    Raises:
+        FlowError: One cannot, and the study does not say to go on without.
+    """
+    if run.config.roles.used and next(run.trace.records(ModelsChosen), None) is None:
+        await _look(run)
+
+
+async def _look(run: Run) -> None:
+    """Look for the models, once in a pass."""
+    if run.roles.looked:
+        return
+    run.roles.looked = True
+    for name in sorted({model for _, model in run.config.roles.named}):
+        model = run.roles.callers[name].model
+        if not isinstance(model, OpenAIModel):
+            continue
+        try:
+            ready = await preflight(model)
+            run.roles.contexts[name] = ready.context_tokens or run.roles.contexts[name]
+        except LanguageModelError as error:
+            if run.config.roles.unreachable == "stop":
+                raise FlowError(
+                    f"the run has not gone on: {error} Then `lakatos resume {run.folder}`."
+                ) from error
+            run.progress.note(f"model {name!r} cannot be asked now: {error}")
+
+
+async def ask_stage(
+    run: Run, cycle: int, stage: str, questions: Sequence[Question[Any]], number: int = 0
+) -> list[Heard[Any]]:
+    """Ask all questions of a stage side by side; nothing where the budget does not cover them and the study goes on.
+
+    Args:
+        run: The campaign.
+        cycle: Of the campaign.
+        stage: Name, for the position of its steps.
+        questions: Differ in prompt, subject or sample.
+        number: Of the experiment in its cycle, where there are several.
+
+    Raises:
+        FlowError: The budget is exhausted or a server gives no answer, and the study says to stop then. What was
+            answered is recorded; the run can be resumed.
+    """
+    if not questions:
+        return []
+    chosen = await _choose(run, cycle, stage, questions, number)
+    if not chosen.record.asked:
+        run.progress.note(f"no model is asked to {stage} in cycle {cycle}: {chosen.record.reason}")
+        return []
+    place: dict[str, int | str] = {"cycle": cycle, "stage": stage, "number": number}
+    to = [_To(*parts) for parts in zip(chosen.record.choices, chosen.record.contexts, strict=True)]
+    pairs = list(zip(questions, to, strict=True))
+    found = await asyncio.gather(
+        *(_ask(run, place, question, who) for question, who in pairs), return_exceptions=True
+    )
+    for failed in found:
+        if isinstance(failed, BaseException):
+            raise failed
+    return [
+        _write_down(run, place, question, who, said)
+        for (question, who), said in zip(pairs, found, strict=True)
+        if not isinstance(said, BaseException)
+    ]
+
+
+@dataclass(frozen=True)
+class _To:
+    """Who is asked."""
+
+    choice: Choice
+    context_tokens: int
+
+    @property
+    def model(self) -> str:
+        return self.choice.model
+
+
+@dataclass(frozen=True)
+class _Said:
+    """Before it is written down."""
+
+    outcome: str
+    reason: str
+    value: BaseModel | None
+    calls: tuple[Digest, ...]
+    shown: tuple[Exhibit, ...]
+    rules: tuple[Rule, ...]
+    is_cut: bool = False
+    """Whether its last call is not on record: what was sent was refused, or nothing was."""
+
+
+async def _choose(
+    run: Run, cycle: int, stage: str, questions: Sequence[Question[Any]], number: int
+) -> Recorded[ModelsChosen]:
+    """Decide who is asked, and whether the budget covers it; once."""
+    roles, config = run.roles, run.config.roles
+    routed = {question.role for question in questions if len(config.models_of(question.role)) > 1}
+    found = outcomes_of(run.state, lambda name, calls: _spent(run, name, calls)) if routed else ()
+    outcomes = [item for item in found if item.role in routed]
+    inputs = dict.fromkeys(digest for question in questions for digest in question.inputs)
+    cited = tuple(dict.fromkeys([*inputs, *(item.record for item in outcomes)]))
+
+    async def work(context: StepContext) -> ModelsChosen:
+        await _look(run)
+        chosen: list[_To] = []
+        worst = NOTHING
+        for question in questions:
+            role = question.role
+            arms = [_arm(run, config, name) for name in config.models_of(role)]
+            choice = choose(role, arms, context.rng, outcomes=outcomes)
+            who = _To(choice, roles.contexts[choice.model])
+            chosen.append(who)
+            try:
+                request, _ = _request(run, question, who, cycle)
+            except ContextTooLongError:
+                continue
+            sent = pinned_request(request, roles.rules(question.role, cycle))
+            own = worst_case(roles.settings[who.model].price, sent)
+            for _ in range(1 + (config.tool_rounds if question.tools and config.tools else 0)):
+                worst += own
+        reason = ""
+        try:
+            roles.ledger.check(worst, f"{len(questions)} questions to {stage} in cycle {cycle}")
+        except BudgetExhaustedError as error:
+            reason = out_of_budget(run, error)
+        return ModelsChosen(
+            cycle=cycle,
+            stage=stage,
+            choices=tuple(item.choice for item in chosen),
+            contexts=tuple(item.context_tokens for item in chosen),
+            asked=not reason,
+            reason=reason,
+        )
+
+    return await run.step(
+        "choose",
+        work,
+        returns=ModelsChosen,
+        inputs=cited,
+        position={"cycle": cycle, "stage": stage, "number": number},
+    )
+
+
+async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], who: _To) -> _Said:
+    """One question to one model; a call that the trace holds is not made again."""
+    caller, rules = (
+        run.roles.callers[who.model],
+        run.roles.rules(question.role, int(place["cycle"])),
+    )
+    position = _position(place, question)
+    made: list[Digest] = []
+    cited = list(question.inputs)
+
+    async def ask(request: Request, number: int) -> Called:
+        sent = pinned_request(request, rules)
+        called = await caller.ask(
+            sent,
+            role=question.role,
+            position={**position, "try": number},
+            inputs=tuple(dict.fromkeys(cited)),
+        )
+        made.append(called.digest)
+        return called
+
+    def cut(outcome: str, reason: str, calls: Sequence[Digest] = made) -> _Said:
+        return _Said(outcome, reason, None, tuple(calls), (), rules, is_cut=True)
+
+    try:
+        looked = await investigate(
+            run,
+            question,
+            model=who.model,
+            context_tokens=who.context_tokens,
+            position=position,
+            rules=rules,
+        )
+        if looked is not None:
+            made += looked.record.calls
+            cited += looked.record.results
+        silent = run.trace.recorded("answer", question.inputs, position)
+        if silent is not None and isinstance(silent.record, RoleAnswered):
+            return cut(silent.record.outcome, silent.record.reason, silent.record.calls)
+        request, shown = _request(
+            run, question, who, int(place["cycle"]), looked.exhibits if looked else ()
+        )
+        said = await ask_for(question.answer, ask, request)
+    except ContextTooLongError:
+        return cut("too_long", "the question does not fit the model's context")
+    except PinnedRuleError as error:
+        raise FlowError(
+            f"the rules of the study cannot be pinned for model {who.model!r}: {error}"
+        ) from error
+    except BudgetExhaustedError as error:
+        return cut("out_of_budget", out_of_budget(run, error))
+    except LanguageModelError as error:
+        if run.config.roles.unreachable == "stop":
+            raise FlowError(
+                f"model {who.model!r} gave no answer as {question.role}: {error} "
+                f"Nothing is lost: `lakatos resume {run.folder}` goes on from here."
+            ) from error
+        return cut("no_answer", type(error).__name__)
+    if isinstance(said, Answered):
+        return _Said("answered", "", said.value, tuple(made), shown, rules)
+    return _Said(said.reason, said.detail, None, tuple(made), shown, rules)
+
+
+def _write_down(
+    run: Run, place: dict[str, int | str], question: Question[Any], who: _To, said: _Said
+) -> Heard[Any]:
+    """The answer as a record, in the order of the questions."""
+    answer = (
+        None
+        if said.value is None
+        else run.trace.artifacts.put_json(said.value.model_dump(mode="json"))
+    )
+    version = who.choice.version
+    if said.calls:
+        version = served_version(run.trace.get(said.calls[-1], LanguageModelCalled))
+    record = RoleAnswered(
+        cycle=int(place["cycle"]),
+        role=question.role,
+        task=question.prompt.name,
+        subject=question.subject,
+        prompt=question.prompt.version,
+        rules=digest_bytes(render(said.rules).encode()),
+        model=who.model,
+        model_version=run.roles.settings[who.model].version,
+        served=version,
+        calls=said.calls,
+        outcome=said.outcome,
+        reason=said.reason,
+        answer=answer,
+    )
+    # What did not come of the model, but of budget, server or room, is found again by the question alone.
+    inputs = question.inputs if said.is_cut or not said.calls else said.calls
+    answered = run.record(record, name="answer", inputs=inputs, position=_position(place, question))
+    return Heard(question, answered, said.value, said.shown, said.rules)
+
+
+def _position(place: dict[str, int | str], question: Question[Any]) -> dict[str, int | str]:
+    return {
+        **place,
+        "task": question.prompt.name,
+        "subject": question.subject,
+        "sample": question.sample,
+    }
+
+
+def _request(
+    run: Run, question: Question[Any], who: _To, cycle: int, found: Sequence[Exhibit] = ()
+) -> tuple[Request, tuple[Exhibit, ...]]:
+    roles = run.roles
+    return request_of(
+        question,
+        roles.rules(question.role, cycle),
+        run.config.roles.sampling(),
+        secret=roles.secret,
+        context_tokens=who.context_tokens,
+        found=found,
+    )
+
+
+def _arm(run: Run, config: RolesConfig, name: str) -> Arm:
+    settings = run.roles.settings[name]
+    return Arm(
+        model=name,
+        version=_version_now(run, name),
+        expected_cost=_expected_cost(settings.price, config),
+    )
+
+
+def _expected_cost(price: Price, config: RolesConfig) -> float:
+    """Of a call, in the study's money; 1 where no model has a price."""
+    money = (price.input * TYPICAL_TOKENS + price.output * config.max_tokens) / 1e6
+    return money or 1.0
+
+
+def _version_now(run: Run, name: str) -> Digest:
+    """Of what answered last under this name in a stage that is over; what is declared, before anything has."""
+    last = [item.record for item in run.state.answered.values() if item.record.model == name]
+    return last[-1].served if last else run.roles.settings[name].version
+
+
+def _spent(run: Run, name: str, calls: Sequence[Digest]) -> float:
+    """Of these calls, in the unit of `_expected_cost`."""
+    price = run.roles.settings[name].price
+    if not (price.input or price.output):
+        return float(len(calls))
+    records = [run.trace.get(digest, LanguageModelCalled) for digest in calls]
+    return (
+        sum(
+            item.n_prompt_tokens * price.input + item.n_completion_tokens * price.output
+            for item in records
+        )
+        / 1e6
+    )

@@ -1,0 +1,198 @@
+"""Have a language model take part in an experiment, one session for each simulated person.
+
+Every call is a recorded step, made before the session that it belongs to is written down; a pass that was cut short
+finds them again and goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants.language_model import (
+    CONTEXT_TOKENS,
+    MISSING,
+    MISSING_IN_SCHEDULE,
+    ROLE,
+    LanguageModelParticipants,
+    Manner,
+    Session,
+)
+from lakatos.experiments.participants.source import Recruitment
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.record import ModelTakesPart, Recruited, SessionHeld
+from lakatos.flows.errors import FlowError
+from lakatos.flows.run.run import Run
+from lakatos.language_models.call import Called, served_version
+from lakatos.language_models.client import Request, Sampling
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
+from lakatos.language_models.preflight import preflight
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+
+async def check_participant(run: Run) -> None:
+    """Find out, before anything costs money, whether the model that answers in place of people can be asked.
+
+    Raises:
+        FlowError: It cannot.
+    """
+    name = run.config.participants.model
+    if not name:
+        return
+    model = run.roles.callers[name].model
+    if not isinstance(model, OpenAIModel):
+        return
+    try:
+        ready = await preflight(model)
+    except LanguageModelError as error:
+        raise FlowError(
+            f"the run has not gone on: {error} Then `lakatos resume {run.folder}`."
+        ) from error
+    run.roles.contexts[name] = ready.context_tokens or CONTEXT_TOKENS
+
+
+def words_of_missing_answers(run: Run) -> tuple[str, ...]:
+    """What becomes of answers that a language model does not give, for the preregistration; nothing for people."""
+    if not run.config.participants.model:
+        return ()
+    who = (
+        f"The language model {run.config.participants.model!r} answers in place of people, in a session of its own for "
+        "each participant; its answers are never scored together with people's."
+    )
+    return (who, MISSING, *([MISSING_IN_SCHEDULE] if run.domain.sequential else []))
+
+
+async def interview(
+    run: Run,
+    plan: Recorded[Preregistration],
+    asked: Recorded[Recruited],
+    key: Digest,
+    n_wanted: int,
+) -> int:
+    """Hold sessions until there are ``n_wanted``, or, with a stopping rule, as many as its next look wants.
+
+    Returns:
+        Sessions held so far, those of people whose answers were withdrawn among them.
+
+    Raises:
+        FlowError: The budget is exhausted, or a server gives no answer. What was answered is recorded; the run can be
+            resumed.
+    """
+    source = run.source
+    assert isinstance(source, LanguageModelParticipants)
+    name = plan.record.experiment
+    design = design_from_json(run.trace.artifacts.get_json(plan.record.design))
+    recruitment = source.recruit(plan.record, design, key)
+    n_held = len(source.poll(recruitment))
+    looks = run.state.designs[name].record.looks
+    n_next = min([n_wanted, *(look for look in looks if look > n_held)])
+    if n_next <= n_held:
+        return n_held
+    prepared = await _prepare(run, source, recruitment, asked)
+    sampling, memory = prepared.record.sampling, prepared.record.memory
+    manner = Manner(sampling=sampling, context_tokens=prepared.record.context_tokens, memory=memory)
+    caller = run.roles.callers[run.config.participants.model]
+
+    async def one(place: int) -> Session:
+        async def ask(request: Request, where: Mapping[str, int | str]) -> Called:
+            position = {"experiment": name, "person": place, **where}
+            return await caller.ask(request, role=ROLE, position=position, inputs=[prepared.digest])
+
+        return await source.hold(recruitment, place, ask, manner)
+
+    found = await asyncio.gather(
+        *(one(place) for place in range(n_held, n_next)), return_exceptions=True
+    )
+    for failed in found:
+        if isinstance(failed, BaseException):
+            raise _explained(run, name, failed)
+    sessions = [session for session in found if isinstance(session, Session)]
+    for session in sessions:
+        _write_down(run, prepared, session)
+    n_missing = sum(len(session.missing) for session in sessions)
+    run.progress.note(
+        f"{name}: language model {prepared.record.model!r} took part as {len(sessions)} people"
+        + (f"; {n_missing} of its answers are missing" if n_missing else "")
+    )
+    return n_next
+
+
+async def _prepare(
+    run: Run,
+    source: LanguageModelParticipants,
+    recruitment: Recruitment,
+    asked: Recorded[Recruited],
+) -> Recorded[ModelTakesPart]:
+    """Write down, once, which model takes part, what it reads and how it is asked."""
+    people = run.config.participants
+    settings = run.roles.settings[people.model]
+
+    def work(context: StepContext) -> ModelTakesPart:
+        return ModelTakesPart(
+            experiment=recruitment.experiment,
+            model=people.model,
+            model_version=settings.version,
+            context_tokens=run.roles.contexts[people.model],
+            sampling=Sampling(temperature=people.temperature, max_tokens=people.max_tokens),
+            memory=people.memory,
+            language=source.page.language,
+            texts=context.artifacts.put_json(source.shown(recruitment)),
+        )
+
+    return await run.step(
+        "take_part",
+        work,
+        returns=ModelTakesPart,
+        inputs=[asked.digest],
+        position={"experiment": recruitment.experiment},
+    )
+
+
+def _write_down(run: Run, prepared: Recorded[ModelTakesPart], session: Session) -> None:
+    calls = dict.fromkeys(session.calls)
+    called = [run.trace.get(digest, LanguageModelCalled) for digest in calls]
+    run.record(
+        SessionHeld(
+            experiment=session.answers.experiment,
+            person=session.answers.person,
+            place=session.place,
+            model=prepared.record.model,
+            model_names=tuple(sorted({item.model_name for item in called})),
+            served_versions=tuple(sorted({served_version(item) for item in called})),
+            seed=session.seed,
+            persona=session.persona,
+            status=session.answers.status,
+            n_answers=len(session.answers.trial),
+            missing_trials=tuple(item.trial for item in session.missing),
+            missing_reasons=tuple(item.reason for item in session.missing),
+            n_unread=session.n_unread,
+            calls=tuple(calls),
+        ),
+        name="session",
+        inputs=[prepared.digest, *calls],
+        position={"experiment": session.answers.experiment, "person": session.place},
+    )
+
+
+def _explained(run: Run, experiment: str, error: BaseException) -> BaseException:
+    """The error with what to do, where the run can go on from here."""
+    if isinstance(error, BudgetExhaustedError):
+        said = (
+            str(error)
+            .replace("Raise the budget in the study file and resume, or ask for less.", "")
+            .strip()
+        )
+        return FlowError(
+            f"the budget for language models is exhausted: {said} Nothing is lost: raise it with "
+            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
+        )
+    if isinstance(error, LanguageModelError):
+        return FlowError(
+            f"the language model that takes part in experiment {experiment} gave no answer: {error} Nothing is lost: "
+            f"`lakatos resume {run.folder}` goes on from here."
+        )
+    return error

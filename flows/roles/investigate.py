@@ -1,0 +1,223 @@
+"""Before a role answers, it may look into the matter: a conversation in which it calls the laboratory's tools.
+
+What its calls returned is shown to it, and can be cited, when it answers; what it says by the way counts only as far
+as records bear it out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakatos.flows.roles.tools import names_exhibit, toolbox_of
+from lakatos.language_models.call import RecordedModel
+from lakatos.language_models.client import Sampling
+from lakatos.language_models.compaction import Extractive
+from lakatos.language_models.context import Context
+from lakatos.language_models.conversation import Conversation, Limits, Setting, converse
+from lakatos.language_models.errors import (
+    BudgetExhaustedError,
+    ContextTooLongError,
+    LanguageModelError,
+    PinnedRuleError,
+)
+from lakatos.language_models.guard import Situation
+from lakatos.language_models.pins import Rule
+from lakatos.language_models.tool import Prepared, Returned, shown
+from lakatos.language_models.tool_record import ToolCalled, TracedTools
+from lakatos.theories.roles.exhibit import Exhibit, records_of
+from lakatos.theories.roles.prompt import read_prompt
+from lakatos.theories.roles.question import Question, context_of
+from lakatos.theories.roles.record import Investigated
+from lakatos.theories.roles.typed_claim import facts_in
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext, Trace
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.run import Run
+
+PROMPT = "investigate"
+MOST_CHARACTERS = 2000
+"""Of a result, as it is shown."""
+NOTES_CHARACTERS = 1500
+DATA_SHARE = 0.5
+"""Of the room for data and results together, for the data that the question comes with."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What came of looking into a matter."""
+
+    record: Investigated
+    exhibits: tuple[Exhibit, ...]
+    """What tools returned, and what was noted."""
+
+
+async def investigate(
+    run: Run,
+    question: Question[Any],
+    *,
+    model: str,
+    context_tokens: int,
+    position: Mapping[str, int | str],
+    rules: tuple[Rule, ...],
+) -> Looked | None:
+    """Let a model call tools about a question, once; None where the question or the study has none.
+
+    Raises:
+        BudgetExhaustedError, LanguageModelError: The model gives no answer, and the study says to stop then. What was
+            said and done is recorded.
+        PinnedRuleError: The rules do not fit.
+    """
+    if not (question.tools and run.config.roles.tools):
+        return None
+    # Tools see all answers and all theories, so that what they say falls when one of these does.
+    answers = (item.digest for item in run.state.collected.values())
+    theories = (item.digest for item in run.state.theories.values())
+    inputs = tuple(dict.fromkeys((*question.inputs, *answers, *theories)))
+
+    async def work(context: StepContext) -> Investigated:
+        return await _look(run, question, model, context_tokens, position, rules, inputs)
+
+    done = await run.step(
+        "investigate", work, returns=Investigated, inputs=inputs, position=position
+    )
+    return Looked(done.record, _exhibits(run.trace, done))
+
+
+async def _look(
+    run: Run,
+    question: Question[Any],
+    model: str,
+    context_tokens: int,
+    position: Mapping[str, int | str],
+    rules: tuple[Rule, ...],
+    inputs: tuple[Digest, ...],
+) -> Investigated:
+    roles, config = run.roles, run.config.roles
+    speaker = RecordedModel(
+        roles.callers[model], role=question.role, position=position, inputs=inputs
+    )
+    prompt = f"{question.prompt.text}\n\n{read_prompt(PROMPT).text}"
+    limits = Limits(
+        max_rounds=config.tool_rounds,
+        max_result_characters=MOST_CHARACTERS,
+        context_tokens=context_tokens,
+    )
+    toolbox, sampling = toolbox_of(run), config.sampling()
+    try:
+        context, exhibits = _context(
+            question, names_exhibit(run), prompt, rules, sampling, toolbox.offers, limits
+        )
+        setting = Setting(
+            model=speaker,
+            prompt=prompt,
+            toolbox=toolbox,
+            record=_in_turn(run, TracedTools(run.trace, position, inputs)),
+            compactor=Extractive(),
+            rules=rules,
+            situation=lambda: Situation(records=records_of(exhibits)),
+            sampling=sampling,
+            limits=limits,
+            secret=roles.secret,
+        )
+        return _record(question, model, position, speaker.calls, await converse(setting, context))
+    except ContextTooLongError:
+        problem = "too_long"
+    except PinnedRuleError:
+        raise
+    except BudgetExhaustedError:
+        if config.exhausted == "stop":
+            raise
+        problem = "out_of_budget"
+    except LanguageModelError:
+        if config.unreachable == "stop":
+            raise
+        problem = "unreachable"
+    return _record(question, model, position, speaker.calls, None, problem)
+
+
+def _context(
+    question: Question[Any],
+    names: Exhibit,
+    prompt: str,
+    rules: tuple[Rule, ...],
+    sampling: Sampling,
+    offers: Any,
+    limits: Limits,
+) -> tuple[Context, tuple[Exhibit, ...]]:
+    """What the conversation begins with, half of the room being left for what tools return."""
+    return context_of(
+        question,
+        prompt,
+        rules,
+        sampling,
+        context_tokens=limits.context_tokens,
+        offers=offers,
+        share=DATA_SHARE,
+        first=(names,),
+    )
+
+
+def _in_turn(run: Run, record: TracedTools) -> Any:
+    """Calls one at a time: the laboratory keeps likelihoods that several threads must not change together."""
+
+    async def recorder(
+        position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
+    ) -> tuple[str, Returned]:
+        async with run.roles.bench:
+            return await record(position, prepared, work)
+
+    return recorder
+
+
+def _record(
+    question: Question[Any],
+    model: str,
+    position: Mapping[str, int | str],
+    calls: list[Digest],
+    said: Conversation | None,
+    problem: str = "",
+) -> Investigated:
+    uses = said.uses if said else ()
+    problems = tuple(f"{item.said!r}: {item.problem}" for item in said.findings) if said else ()
+    answered = said is not None and said.outcome == "answered"
+    return Investigated(
+        cycle=int(position["cycle"]),
+        role=question.role,
+        task=question.prompt.name,
+        subject=question.subject,
+        prompt=read_prompt(PROMPT).version,
+        model=model,
+        calls=tuple(calls),
+        results=tuple(use.reference for use in uses if use.outcome == "returned"),
+        refused=tuple(
+            f"{use.call.name[:64]}: {use.outcome}: {use.shown}"
+            for use in uses
+            if use.outcome != "returned"
+        ),
+        outcome=said.outcome if said else problem,
+        reason=said.reason if said else "",
+        notes=said.answer[:NOTES_CHARACTERS] if said and answered and not problems else "",
+        problems=problems,
+    )
+
+
+def _exhibits(trace: Trace, done: Recorded[Investigated]) -> tuple[Exhibit, ...]:
+    """What each different call returned, and notes that contradict none of it."""
+    found: dict[tuple[str, Digest], Exhibit] = {}
+    for digest in done.record.results:
+        called = trace.get(digest, ToolCalled)
+        arguments = json.dumps(
+            trace.artifacts.get_json(called.arguments), ensure_ascii=False, sort_keys=True
+        )
+        value = trace.artifacts.get_json(called.value)
+        text = shown(value, digest, MOST_CHARACTERS)
+        exhibit = Exhibit(f"{called.tool} {arguments}", text, digest, tuple(facts_in(value)))
+        found.setdefault((called.tool, called.arguments), exhibit)
+    notes = (
+        (Exhibit("your own notes, not checked", done.record.notes),) if done.record.notes else ()
+    )
+    return (*found.values(), *notes)

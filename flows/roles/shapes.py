@@ -1,0 +1,137 @@
+"""What the roles' requests look like to a server, for a check before a study: real prompts, schemas and rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from lakatos.experiments.domains import DOMAINS
+from lakatos.flows.roles.codify import codifier_question
+from lakatos.judges.rubrics.language_model import FOLDER, PROMPT, PairReading, task
+from lakatos.language_models.client import Sampling
+from lakatos.language_models.pins import active
+from lakatos.language_models.serving.shape import PromptShape
+from lakatos.language_models.structured import answer_schema
+from lakatos.memory.draft import PlanBundle, bundle_of
+from lakatos.memory.plan import Called, make_plan
+from lakatos.memory.tools import TOOLS
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.roles.answer import (
+    Audit,
+    CaseReading,
+    Reflection,
+    Steelman,
+    Successor,
+    trials_type,
+)
+from lakatos.theories.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
+from lakatos.theories.roles.lens import LENSES
+from lakatos.theories.roles.prompt import read_prompt
+from lakatos.theories.roles.question import CONTEXT_TOKENS, Question, pinned_request, request_of
+from lakatos.theories.roles.rule import pins_of
+from lakatos.traces.digest import digest_of
+
+CASE = {
+    "loser": "Tallying",
+    "leader": "Take the best",
+    "behind_nats_per_choice": 0.0312,
+    "standard_error": 0.0051,
+    "claim_1": "where most cues point the other way, people choose the second option 0.214 (0.110 to 0.318) more often",
+}
+"""A case as roles read it, made up."""
+
+
+def role_shapes(
+    domain: str = "multiattribute", *, context_tokens: int = CONTEXT_TOKENS, max_tokens: int = 1024
+) -> tuple[PromptShape, ...]:
+    """One request of each prompt, as a campaign in ``domain`` sends it; ``share`` is by how often in a cycle."""
+    where, family = DOMAINS[domain], FAMILIES[domain]
+    stimuli = where.probes(np.random.default_rng(0))[0]
+    case = Exhibit("case file", CASE, digest_of(CASE))
+    sources = [
+        Exhibit(f"source of {name}", family.program(name).source) for name in list(family.seeds)[:2]
+    ]
+    facts = (trials_exhibit(where, stimuli), variations_exhibit(where))
+    claims = (
+        Exhibit("A", {"claim": "people count cues", "parameters": 2}),
+        Exhibit("B", {"claim": "people guess"}),
+    )
+    rows: tuple[tuple[str, str, str, tuple[Exhibit, ...], type[BaseModel], float], ...] = (
+        ("arbiter", "arbiter", "Say what is wrong.", (case, *sources), CaseReading, 1.0),
+        (
+            "advocate",
+            "steelman",
+            "Make the strongest case for the loser.",
+            (case, *sources),
+            Steelman,
+            1.0,
+        ),
+        (
+            "reviser",
+            "reviser",
+            LENSES["mechanism"].task,
+            (sources[0], *facts, case),
+            Successor,
+            len(LENSES),
+        ),
+        ("reviser", "repair", "Mend your theory.", (sources[0], *facts), Successor, 2.0),
+        (
+            "auditor",
+            "auditor",
+            "State what this claim predicts.",
+            (*claims[1:], facts[1]),
+            Audit,
+            2.0,
+        ),
+        (
+            "reflector",
+            "reflector",
+            "Write down what this cycle taught.",
+            (case, *facts),
+            Reflection,
+            1.0,
+        ),
+        (
+            "advocate",
+            "experiment",
+            "Propose trials.",
+            (*sources, facts[0]),
+            trials_type(stimuli),
+            2.0,
+        ),
+    )
+    questions: list[tuple[Question[BaseModel], float]] = [
+        (Question(role, read_prompt(prompt), "shape", words, shown, answer, ()), share)
+        for role, prompt, words, shown, answer, share in rows
+    ]
+    judge: Question[BaseModel] = Question(
+        "judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ()
+    )
+    questions.append((judge, 12.0))
+    codifier: Question[Any] = codifier_question(_bundle(), ())
+    questions.append((codifier, 0.1))
+    pins = pins_of()
+    shapes = []
+    for question, share in questions:
+        rules = active(pins, question.role, 1)
+        sampling = Sampling(max_tokens=max_tokens)
+        request, _ = request_of(
+            question, rules, sampling, secret="shape", context_tokens=context_tokens
+        )
+        sent = pinned_request(request, rules).model_copy(
+            update={"answer_schema": answer_schema(question.answer)}
+        )
+        shapes.append(
+            PromptShape(f"{question.role}: {question.prompt.name}", sent, question.answer, share)
+        )
+    return tuple(shapes)
+
+
+def _bundle() -> PlanBundle:
+    """A plan as a codifier is told of it, made up."""
+    made = Called("score", {"theories": [CASE["loser"]], "experiments": ["1.1"]}, {"lines": []})
+    return bundle_of(
+        [make_plan("multiattribute", "shape", "shape", [made], TOOLS, (digest_of(CASE),))], TOOLS
+    )

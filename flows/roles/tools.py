@@ -1,0 +1,64 @@
+"""The laboratory's verbs on a run, as tools that a language model may call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lakatos.flows.run.remember import offers_in, recall_in
+from lakatos.language_models.tool import Toolbox
+from lakatos.memory.tools import caller_on, tools_on
+from lakatos.memory.use import LearnedTool
+from lakatos.theories.bench import Bench
+from lakatos.theories.roles.exhibit import Exhibit
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.run import Run
+
+BENCH_DRAWS = 256
+
+
+def bench_of(run: Run) -> Bench:
+    """The run's theories and answers, as they are now; nothing that is sealed or hidden is on it."""
+    return Bench(
+        laboratory=run.laboratory,
+        theories={digest: run.theory(digest) for digest in run.state.theories},
+        answers={name: run.trials(name) for name in run.state.collected},
+        shelf=run.trace.artifacts,
+        space=run.config.space,
+        seed=run.config.seed,
+        n_draws=min(run.config.theories.draws, BENCH_DRAWS),
+        grammar=run.family.grammar,
+    )
+
+
+def toolbox_of(run: Run) -> Toolbox:
+    """The tools that the study names, and the learned ones that are past their probation.
+
+    What a learned tool calls is part of its own call, as what a verb does is of the verb's.
+    """
+    named, bench, memory = run.config.roles.tools, bench_of(run), recall_in(run)
+    call = caller_on(bench, memory)
+
+    async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
+        return await asyncio.to_thread(call, name, arguments)
+
+    learned = [
+        LearnedTool(draft, standing, invoke, run.tool_sandbox)
+        for draft, standing in offers_in(run).values()
+        if standing.status == "active"
+    ]
+    return Toolbox([*(tool for tool in tools_on(bench, memory) if tool.name in named), *learned])
+
+
+def names_exhibit(run: Run) -> Exhibit:
+    """What tools can be called on: experiments, and theories by name, or by digest where another has the same name."""
+    names = [item.record.name for item in run.state.theories.values()]
+    theories = [
+        item.record.name if names.count(item.record.name) == 1 else digest[:12]
+        for digest, item in run.state.theories.items()
+    ]
+    return Exhibit(
+        "names for tools", {"theories": theories, "experiments": list(run.state.collected)}
+    )

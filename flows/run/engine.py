@@ -1,0 +1,729 @@
+"""What carries a campaign: Prefect, or plain asyncio. The only module that imports Prefect, and only when asked to.
+
+Stages are plain asynchronous functions with our own decorators::
+
+    @flow(name="cycle")
+    async def run_cycle(run: Run, cycle: int) -> ...: ...
+
+    @task(name="score")
+    async def score(run: Run, cycle: int) -> ...: ...
+
+    result = execute("prefect", run_cycle, run, 1, on_wait=progress.waiting)
+
+With the engine ``none`` a decorated function is what it was. With ``prefect`` every call is a flow run or task run that
+shows up in Prefect. Prefect gets a function without arguments: it never inspects, hashes or stores what a stage is
+given or returns, because the trace decides what is reused and what is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import functools
+import importlib
+import importlib.util
+import logging
+import os
+import secrets
+import select
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, Literal, ParamSpec, Self, TypeVar, cast
+
+from lakatos.flows.errors import EngineError, TerminatedError
+from lakatos.traces.artifact import for_owner
+from lakatos.traces.home import cache_home
+
+P = ParamSpec("P")
+R = TypeVar("R")
+EngineName = Literal["prefect", "none"]
+
+STARTUP_TIMEOUT_S = 180.0
+"""Longest wait for Prefect's own server; slow disks and busy machines need a minute."""
+_STOP_S = 2.0
+
+_declared: list[tuple[Literal["flow", "task"], str]] = []
+"""Every flow and task there is, by name."""
+_engine: ContextVar[EngineName] = ContextVar("engine", default="none")
+_call: ContextVar[_Call] = ContextVar("call")
+_title: ContextVar[str] = ContextVar("title", default="")
+
+
+class Label(str):
+    """An argument that Prefect may show in the name of a flow run or task run, as whole numbers are."""
+
+
+class _Call:
+    """One call of a decorated function on its way through Prefect, which sees neither arguments nor result."""
+
+    def __init__(self, run: Callable[[], Awaitable[Any]], label: str) -> None:
+        self.run, self.label = run, label
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+def flow(
+    *, name: str
+) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+    """Make an asynchronous function a flow: a whole that consists of tasks."""
+    return _decorator("flow", name)
+
+
+def task(
+    *, name: str
+) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+    """Make an asynchronous function a task: a part of a flow."""
+    return _decorator("task", name)
+
+
+def _decorator(
+    kind: Literal["flow", "task"], name: str
+) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+    _declared.append((kind, name))
+
+    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+        @functools.wraps(function)
+        async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if _engine.get() == "none":
+                return await function(*args, **kwargs)
+            words = [
+                str(value) for value in (*args, *kwargs.values()) if type(value) in (int, Label)
+            ]
+            if _call.get(None) is None and _title.get():
+                words.append(_title.get())
+            pending = _Call(functools.partial(function, *args, **kwargs), " ".join([name, *words]))
+            token = _call.set(pending)
+            try:
+                await _prefect_object(kind, name)()
+            except Exception as error:
+                # Prefect may wrap what a stage raised; its caller must see the very same exception.
+                if pending.error is not None:
+                    raise pending.error from pending.error.__cause__
+                raise EngineError(
+                    f"Prefect could not run the {kind} {name!r}: {error}. Try `--engine none`."
+                ) from error
+            finally:
+                _call.reset(token)
+            result: R = pending.result
+            return result
+
+        return call
+
+    return decorate
+
+
+@functools.cache
+def _prefect_object(kind: Literal["flow", "task"], name: str) -> Callable[[], Awaitable[None]]:
+    import prefect
+    from prefect.cache_policies import NO_CACHE
+
+    def label() -> str:
+        return _call.get().label
+
+    async def body() -> None:
+        call = _call.get()
+        if kind == "flow":
+            _interrupts.get().install()
+        try:
+            call.result = await call.run()
+        except Exception as error:
+            call.error = error
+            # Prefect pickles what a flow raises, with everything that hangs on it; words are enough.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from None
+
+    if kind == "flow":
+        return prefect.flow(
+            name=name,
+            flow_run_name=label,
+            retries=0,
+            persist_result=False,
+            validate_parameters=False,
+            log_prints=False,
+        )(body)
+    return prefect.task(
+        name=name,
+        task_run_name=label,
+        retries=0,
+        persist_result=False,
+        cache_policy=NO_CACHE,
+        log_prints=False,
+    )(body)
+
+
+def warm_up(engine: EngineName = "prefect") -> None:
+    """Begin to start Prefect and its server in the background, so that other preparations overlap with it.
+
+    Calling it is never necessary, and calling it again does nothing. `execute` uses what was started; without an
+    `execute` everything ends with the process.
+
+    Raises:
+        EngineError: Prefect is not installed.
+    """
+    global _session
+    if engine == "prefect" and _session is None:
+        _session = _Session()
+        atexit.register(_session.stop)
+
+
+def cool_down() -> None:
+    """End what `warm_up` started, when nothing will be executed after all."""
+    global _session
+    if _session is not None:
+        session, _session = _session, None
+        atexit.unregister(session.stop)
+        session.stop()
+
+
+def execute(
+    engine: EngineName,
+    function: Callable[..., Awaitable[R]],
+    *args: Any,
+    on_wait: Callable[[str], None] | None = None,
+    title: str = "",
+) -> R:
+    """Run an asynchronous function to its end, as Prefect flows and tasks or as plain asyncio.
+
+    Args:
+        engine: What carries the decorated functions that are called.
+        function: Usually a function decorated with `flow`.
+        args: Its arguments; never shown to Prefect.
+        on_wait: Told what is being waited for.
+        title: Stands in the name of the outermost flow run, and is a tag of all of them.
+
+    Raises:
+        EngineError: Prefect is not installed, or its server does not come up.
+        KeyboardInterrupt: Ctrl-C; the work is cancelled first. Threads that work on a step are left to themselves.
+        TerminatedError: The same for SIGTERM.
+        Exception: Whatever ``function`` raises, unchanged.
+    """
+    with _Interrupts() as signals:
+        if engine == "none":
+            return _run("none", function, args, signals)
+        warm_up(engine)
+        session = _session
+        assert session is not None
+        try:
+            session.wait(on_wait or (lambda text: None))
+            with session.settings(), _titled(title):
+                try:
+                    return _run("prefect", function, args, signals)
+                finally:
+                    session.drain()
+        finally:
+            cool_down()
+
+
+@contextlib.contextmanager
+def _titled(title: str) -> Iterator[None]:
+    """Flow runs with a title in their names and tags."""
+    if not title:
+        yield
+        return
+    from prefect import tags
+
+    token = _title.set(title)
+    try:
+        with tags("lakatos", title):
+            yield
+    finally:
+        _title.reset(token)
+
+
+# -- running ---------------------------------------------------------------------------------------------------------
+
+
+class _Interrupts:
+    """Turns the first Ctrl-C or SIGTERM into a cancellation of the main task. A context manager.
+
+    A signal that is ignored, as in the background of a script, stays ignored.
+    """
+
+    def __init__(self) -> None:
+        self._received: int | None = None
+        self._cancel: Callable[[], object] | None = None
+        self._previous: dict[int, Any] = {}
+
+    def attach(self, cancel: Callable[[], object] | None) -> None:
+        """What to do from now on at the first signal; None raises where the program happens to be."""
+        self._cancel = cancel
+
+    def install(self) -> None:
+        """Take both signals, also back from Prefect, whose handler raises in the middle of the event loop."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous = signal.getsignal(number)
+            if previous is not signal.SIG_IGN:
+                self._previous.setdefault(number, previous)
+                signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        first, self._received = self._received is None, number
+        if self._cancel is None or not first:
+            raise self.error() or KeyboardInterrupt
+        self._cancel()
+
+    def error(self) -> KeyboardInterrupt | None:
+        """What the caller of `execute` gets for the signal that came, if one did."""
+        if self._received == signal.SIGTERM:
+            return TerminatedError("asked to end")
+        return None if self._received is None else KeyboardInterrupt()
+
+    def __enter__(self) -> Self:
+        self.install()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, signal.SIG_DFL if previous is None else previous)
+
+
+_interrupts: ContextVar[_Interrupts] = ContextVar("interrupts")
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """Runs every call in a daemon thread, so that a long computation holds up neither Ctrl-C nor the end."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = function(*args, **kwargs)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        threading.Thread(target=work, name="step", daemon=True).start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Nothing to end: a call that is still running is left to itself."""
+
+
+def _run(
+    engine: EngineName,
+    function: Callable[..., Awaitable[R]],
+    args: tuple[Any, ...],
+    signals: _Interrupts,
+) -> R:
+    async def main() -> R:
+        loop, this = asyncio.get_running_loop(), asyncio.current_task()
+        assert this is not None
+        loop.set_default_executor(_DaemonThreads())
+        signals.attach(functools.partial(loop.call_soon_threadsafe, this.cancel))
+        try:
+            return await function(*args)
+        finally:
+            signals.attach(None)
+
+    tokens = _engine.set(engine), _interrupts.set(signals)
+    try:
+        return asyncio.run(main())
+    except BaseException:
+        if (interrupted := signals.error()) is not None:
+            raise interrupted from None
+        raise
+    finally:
+        _engine.reset(tokens[0])
+        _interrupts.reset(tokens[1])
+
+
+# -- Prefect and its temporary server --------------------------------------------------------------------------------
+
+_QUIET = {
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_LOGGING_TO_API_ENABLED": "false",
+}
+_PRIVATE = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+}
+_LOCAL = {
+    "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "false",
+    "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
+}
+_TEMPORARY = {
+    "PREFECT_UI_ENABLED": "0",
+    "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
+    "PREFECT__SERVER_EPHEMERAL": "1",
+    "PREFECT__SERVER_FINAL": "1",
+}
+SERVER_SECRET = "PREFECT_SERVER_API_AUTH_STRING"
+"""What a server wants to be told by whoever asks it; ``user:password``."""
+CLIENT_SECRET = "PREFECT_API_AUTH_STRING"
+"""What its clients tell it."""
+_FORGETFUL = {
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+}
+"""For a server whose database is deleted with it. Writing task runs would only compete with flow runs for SQLite:
+after a burst of tasks a flow run waited 14 s for Prefect's retries."""
+
+
+class _Session:
+    """Prefect, imported, and a server to talk to: the configured one, or a temporary one of its own."""
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec("prefect") is None:
+            raise EngineError(
+                "Prefect is not installed. Install it, or run without it: `--engine none`."
+            )
+        self._home: Path | None = None
+        self._forgetful = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._environment: dict[str, str | None] = {}
+        self._settings: dict[str, str] = {}
+        try:
+            if configured_server() is None:
+                self._begin_server()
+            else:
+                for name, value in {**_QUIET, **_PRIVATE}.items():
+                    if name not in os.environ and name != "PREFECT_LOGGING_TO_API_ENABLED":
+                        self._set(name, value)
+        except OSError as error:
+            self.stop()
+            raise EngineError(
+                f"cannot start Prefect's temporary server: {error.strerror or error}. "
+                "Free some space in the temporary folder, or run without Prefect: `--engine none`."
+            ) from error
+        self._importing = threading.Thread(target=self._import, name="import prefect", daemon=True)
+        self._importing.start()
+
+    def _set(self, name: str, value: str) -> None:
+        self._environment.setdefault(name, os.environ.get(name))
+        self._settings[name] = value
+        os.environ[name] = value
+
+    def _begin_server(self) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="lakatos-prefect-"))
+        for name, value in {**_QUIET, **_PRIVATE, **_LOCAL}.items():
+            self._set(name, os.environ.get(name, value))
+        self._forgetful = "PREFECT_HOME" not in os.environ
+        if self._forgetful:
+            self._set("PREFECT_HOME", str(self._home))
+            self._environment.setdefault("PREFECT_PROFILE", os.environ.pop("PREFECT_PROFILE", None))
+        # A proxy for the outside world must not be asked for a server on this machine.
+        for name in ("NO_PROXY", "no_proxy"):
+            self._environment.setdefault(name, os.environ.get(name))
+            os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
+        secret = new_secret()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            own = _closed(address, secret) | _TEMPORARY | (_FORGETFUL if self._forgetful else {})
+            self._process = start_server(listener, self._home, {**os.environ, **own})
+        self._set("PREFECT_API_URL", f"{address}/api")
+        self._set(CLIENT_SECRET, secret)
+
+    def _import(self) -> None:
+        with contextlib.suppress(Exception):  # met again, and reported, in `settings`
+            importlib.import_module("prefect.main")
+
+    def wait(self, on_wait: Callable[[str], None]) -> None:
+        """Until Prefect is imported and its server answers."""
+        begun = time.monotonic()
+        while self._importing.is_alive():
+            on_wait("loading Prefect ...")
+            self._importing.join(0.2)
+        if self._process is None:
+            return
+        assert self._process.stdout is not None
+        while not select.select([self._process.stdout], [], [], 0.0)[0]:
+            on_wait("starting Prefect's temporary server ...")
+            if time.monotonic() - begun > STARTUP_TIMEOUT_S:
+                raise EngineError(
+                    f"Prefect's temporary server did not answer within {STARTUP_TIMEOUT_S:.0f} s. "
+                    "Run without Prefect: `--engine none`."
+                )
+            select.select([self._process.stdout], [], [], 0.2)
+        if os.read(self._process.stdout.fileno(), 64).strip() != b"ready":
+            raise EngineError(
+                f"Prefect's temporary server ended while it started: {self._last_words()} "
+                "Run without Prefect: `--engine none`."
+            )
+
+    def _last_words(self) -> str:
+        assert self._home is not None
+        with contextlib.suppress(OSError):
+            lines = (self._home / "server.log").read_text(errors="replace").strip().splitlines()
+            if lines:
+                return lines[-1][:300].rstrip(".") + "."
+        return "it left no message."
+
+    @contextlib.contextmanager
+    def settings(self) -> Iterator[None]:
+        """Prefect with our settings, also where it was imported earlier with others."""
+        try:
+            from prefect import settings
+        except Exception as error:
+            raise EngineError(
+                f"Prefect cannot be imported: {type(error).__name__}: {error}. "
+                "Install the versions that the lock file names, or run without it: `--engine none`."
+            ) from error
+        changed: dict[Any, Any] = {settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+        if "PREFECT_API_URL" in self._settings:
+            changed[settings.PREFECT_API_URL] = self._settings["PREFECT_API_URL"]
+            changed[settings.PREFECT_API_AUTH_STRING] = self._settings[CLIENT_SECRET]
+        if self._forgetful and self._home is not None:
+            changed[settings.PREFECT_HOME] = self._home
+            changed[settings.PREFECT_LOCAL_STORAGE_PATH] = self._home / "storage"
+        with settings.temporary_settings(changed), self._quiet():
+            for (
+                kind,
+                name,
+            ) in (
+                _declared
+            ):  # here, because Prefect parses sources and CPython 3.11 does so in one thread only
+                _prefect_object(kind, name)
+            yield
+
+    @contextlib.contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Prefect's loggers silent, also where they were set up before us; unless the user set a level."""
+        known = [
+            logging.getLogger(name)
+            for name in logging.root.manager.loggerDict
+            if name.startswith("prefect")
+        ]
+        levels = {logger: logger.level for logger in known if logger.level != logging.NOTSET}
+        if self._settings.get("PREFECT_LOGGING_LEVEL") == _QUIET["PREFECT_LOGGING_LEVEL"]:
+            for logger in levels:
+                logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            for logger, level in levels.items():
+                logger.setLevel(level)
+
+    def drain(self) -> None:
+        """Let Prefect's background threads send what they have, while the server still listens."""
+        from prefect.events.worker import EventsWorker
+
+        logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
+        with contextlib.suppress(Exception):
+            workers: list[Any] = list(cast(Any, EventsWorker)._instances.values())
+            EventsWorker.drain_all(timeout=_STOP_S, at_exit=False)
+            if self._process is not None:
+                # What could not be sent in time would be tried for minutes at exit, without a server to take it.
+                for worker in workers:
+                    while not worker._queue.empty():
+                        worker._queue.get_nowait()
+                    worker._queue.put_nowait(None)
+
+    def stop(self) -> None:
+        """End the server and leave nothing behind."""
+        process, self._process = self._process, None
+        if process is not None:
+            (process.kill if self._forgetful else process.terminate)()
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self._environment.clear()
+
+
+def start_server(
+    listener: socket.socket, home: Path, environment: dict[str, str], *, keep: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start Prefect's server on a listening socket; it writes ``ready`` when it answers, and ends when its input does.
+
+    Args:
+        listener: Bound and listening.
+        home: Folder of its log, and of its database where ``PREFECT_HOME`` says so.
+        environment: Of the process.
+        keep: Leave ``home`` when it ends.
+    """
+    words = [sys.executable, "-P", "-c", _SERVER, str(Path(__file__).resolve().parent.parent)]
+    words += [str(listener.fileno()), str(home), *(["keep"] if keep else [])]
+    with open(home / "server.log", "wb", opener=for_owner) as log:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+            env={**environment, "PYTHONUNBUFFERED": "1"},
+        )
+
+
+def new_secret() -> str:
+    """A user and a random password, as Prefect's server and its clients take them."""
+    return f"lakatos:{secrets.token_urlsafe(24)}"
+
+
+def basic(secret: str) -> tuple[str, str] | None:
+    """User and password of a secret, as HTTP clients take them; None where there is no secret."""
+    user, _, password = secret.partition(":")
+    return (user, password) if secret else None
+
+
+def _closed(address: str, secret: str) -> dict[str, str]:
+    """Settings of a server that answers only to who knows the secret, and to no page but its own."""
+    pages = [address, address.replace("127.0.0.1", "localhost")]
+    return {
+        SERVER_SECRET: secret,
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(dict.fromkeys(pages)),
+    }
+
+
+def lasting_environment(
+    home: Path, address: str, secret: str, names: Collection[str] = ()
+) -> dict[str, str]:
+    """Environment of a server that keeps what it is told, shows its pages and reports to nobody.
+
+    Args:
+        home: Folder of its database.
+        address: Where it will answer, without ``/api``.
+        secret: That clients must give; see `new_secret`.
+        names: By which it may be asked, beside addresses in numbers and ``localhost``.
+    """
+    dropped = {"PREFECT_API_URL", "PREFECT_PROFILE"}
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    return (
+        kept
+        | {**_QUIET, **_PRIVATE, **_closed(address, secret)}
+        | {
+            _NAMES: ",".join(names),
+            "PREFECT_HOME": str(home),
+            "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
+            "PREFECT_UI_STATIC_DIRECTORY": str(home / "ui"),
+            "PREFECT_UI_API_URL": f"{address}/api",
+            "PREFECT__SERVER_FINAL": "1",
+        }
+    )
+
+
+_NAMES = "LAKATOS_SERVER_NAMES"
+_session: _Session | None = None
+
+
+def configured_server() -> str | None:
+    """Address of the Prefect server that the user has configured, by variable or profile; None without one."""
+    if address := os.environ.get("PREFECT_API_URL"):
+        return address
+    home = Path(os.environ.get("PREFECT_HOME") or os.path.expanduser("~/.prefect"))
+    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
+    try:
+        stored = tomllib.loads(profiles.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    name = os.environ.get("PREFECT_PROFILE") or stored.get("active")
+    address = stored.get("profiles", {}).get(name, {}).get("PREFECT_API_URL")
+    return str(address) if address else None
+
+
+_SERVER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from lakatos.flows.run.engine import serve_temporary
+serve_temporary(int(sys.argv[2]), sys.argv[3], keep=sys.argv[4:] == ["keep"])
+"""
+
+
+def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
+    """Be Prefect's server, in a process of its own, until told to end or until the parent is gone.
+
+    Args:
+        listener: File descriptor of a listening socket.
+        home: Folder of Prefect, removed when the parent is gone.
+        keep: Leave that folder where it is, with everything in it.
+    """
+
+    def watch(parent: IO[bytes]) -> None:
+        parent.read()
+        if (
+            not keep and os.fork() == 0
+        ):  # what this process still writes must not outlive the folder
+            time.sleep(0.2)
+            shutil.rmtree(home, ignore_errors=True)
+        os._exit(0)
+
+    os.umask(0o077)  # its database, log and storage are for their owner alone
+    threading.Thread(target=watch, args=[sys.stdin.buffer], daemon=True).start()
+    own_database = Path(home) / "prefect.db" if os.environ.get("PREFECT_HOME") == home else None
+    if own_database and not own_database.exists():
+        _copy_database(_empty_database(), own_database)
+    for kept in Path(home).glob("prefect.db*"):
+        kept.chmod(0o600)
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    from lakatos.experiments.participants.web.door import HostGuard
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                if own_database and not keep and not _empty_database().exists():
+                    _copy_database(own_database, _empty_database())
+                print("ready", flush=True)
+
+    names = list(filter(None, os.environ.get(_NAMES, "").split(",")))
+    app = HostGuard(create_app(), names, own_pages=True)
+    config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
+    Server(config).run(sockets=[socket.socket(fileno=listener)])
+
+
+def _empty_database() -> Path:
+    """Where an empty database with Prefect's tables is kept: making the tables takes 5 s, half of the start."""
+    return cache_home() / "lakatos" / f"prefect-{version('prefect')}.db"
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """Copy a sound SQLite database; do nothing where that cannot be done, since it only saves time."""
+    if not source.is_file():
+        return
+    temporary = target.with_name(f"{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            contextlib.closing(sqlite3.connect(source)) as old,
+            contextlib.closing(sqlite3.connect(temporary)) as new,
+        ):
+            if old.execute("pragma quick_check").fetchall() == [("ok",)]:
+                old.backup(new)
+                new.close()
+                temporary.replace(target)
+            elif source == _empty_database():
+                source.unlink()
+    except (OSError, sqlite3.Error):
+        with contextlib.suppress(OSError):
+            if source == _empty_database():
+                source.unlink()
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,36 @@
+"""The part of a study file about memory: what is recalled, and whether the laboratory asks itself before it acts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from lakatos.language_models.client import Part
+
+
+class MemoryConfig(Part):
+    """What was learned before, and what is made of it."""
+
+    arm: Literal["none", "text", "tools"] = "text"
+    """Recall nothing; recall lessons as text; or also have recurring plans become tools, and use them."""
+    shared: bool = False
+    """Whether lessons of the other runs in the same folder come in; else those of this campaign alone."""
+    inquiries: bool = False
+    """Whether the grammar's advocate calls laboratory tools before an experiment is designed and theories revised."""
+    horizon: int = Field(40, ge=1)
+    """Studies that there will be in all, as far as anybody knows: whether a tool pays depends on it."""
+    embeddings: str = ""
+    """Model of ``models`` by whose embeddings lessons are recalled; by shared words where none is named."""
+
+    @model_validator(mode="after")
+    def _used(self) -> MemoryConfig:
+        if self.arm == "none" and (self.shared or self.embeddings):
+            raise ValueError(
+                "the arm 'none' recalls nothing; remove shared and embeddings, or take another arm"
+            )
+        if self.arm == "tools" and not self.shared:
+            raise ValueError(
+                "tools are made of plans that recur in several studies; set shared = true"
+            )
+        return self

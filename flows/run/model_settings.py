@@ -1,0 +1,179 @@
+"""The parts of a study file about language models: which there are, which roles they take, what they may cost."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+
+from lakatos.language_models.client import Part, Sampling
+from lakatos.language_models.clients import CLIENTS
+from lakatos.language_models.ledger import Budget
+from lakatos.language_models.settings import ModelSettings
+from lakatos.memory.tools import TOOLS
+from lakatos.theories.roles.lens import LENSES
+
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "codifier", "reflector")
+MOST_RULES = 8
+
+
+def _one_or_several(value: Any) -> Any:
+    return ((value,) if value else ()) if isinstance(value, str) else value
+
+
+Models = Annotated[
+    tuple[str, ...], BeforeValidator(_one_or_several, json_schema_input_type=str | tuple[str, ...])
+]
+"""One model of a study by its name, or several."""
+
+
+class RolesConfig(Part):
+    """Which model takes which role; a role without one is left to the laboratory's own search, or left out.
+
+    With several models a bandit chooses for each question, by what came of their answers for their cost.
+    """
+
+    arbiter: Models = ()
+    """Reads the case file of the theory that lost and says what is wrong, citing records."""
+    reviser: Models = ()
+    """Writes successors, one under each lens."""
+    advocate: Models = ()
+    """Makes the strongest case for the losing theory, and proposes trials on which its own theory should win."""
+    auditor: Models = ()
+    """Reads the claims of new theories without their code and says what they predict, which is tried on the code."""
+    judge: str = ""
+    """Is one more member of the panel of judges; one model, since whether another takes its seat is for the gate to
+    say."""
+    codifier: str = ""
+    """Writes the functions of plans that recur often enough, in the arm of memory that makes tools."""
+    reflector: str = ""
+    """Writes lessons after each cycle, citing records; what they do not bear out is not kept."""
+    lenses: tuple[str, ...] = tuple(LENSES)
+    """Under which successors are written."""
+    successors: int = Field(3, ge=0, le=20)
+    """Theories of language models that are submitted in a cycle, at most."""
+    temperature: float = Field(0.7, ge=0, le=2)
+    max_tokens: int = Field(2048, ge=64, le=65536)
+    """Of an answer."""
+    repeats: int = Field(3, ge=1, le=9)
+    """Readings of each pair in each order, by the judge; an odd number, decided by majority."""
+    tools: tuple[str, ...] = ()
+    """Tools of the laboratory that arbiter, advocate and reviser may call before they answer; none by default, as a
+    server has to be set up for tool calls."""
+    tool_rounds: int = Field(4, ge=2, le=16)
+    """Turns of a model with tools, at most; in the last one none is offered."""
+    exhausted: Literal["stop", "go_on"] = "stop"
+    """When the budget covers no further stage: stop the run, to be resumed with a larger one, or go on without."""
+    unreachable: Literal["stop", "go_on"] = "stop"
+    """When a server gives no answer in all tries: stop the run, to be resumed, or go on without that answer."""
+    rules: tuple[str, ...] = ()
+    """Rules of the study, pinned to every request beside the laboratory's own; a plain paragraph each."""
+
+    @field_validator("lenses", "tools")
+    @classmethod
+    def _names_exist(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        what, known = ("lens", LENSES) if info.field_name == "lenses" else ("tool", TOOLS)
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                raise ValueError(
+                    f"there is no {what} {name!r}"
+                    + (f"; did you mean {near[0]!r}?" if near else f". Known: {', '.join(known)}")
+                )
+        if len(set(names)) < len(names):
+            raise ValueError(f"a {what} is named twice")
+        return names
+
+    @field_validator("arbiter", "reviser", "advocate", "auditor")
+    @classmethod
+    def _each_model_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError("a model is named twice")
+        return names
+
+    @field_validator("rules")
+    @classmethod
+    def _few_plain_rules(cls, rules: tuple[str, ...]) -> tuple[str, ...]:
+        if len(rules) > MOST_RULES or any(not text.strip() or "\n" in text for text in rules):
+            raise ValueError(
+                f"give at most {MOST_RULES} rules, each a plain paragraph without line breaks"
+            )
+        return rules
+
+    @model_validator(mode="after")
+    def _majority(self) -> RolesConfig:
+        if self.repeats % 2 == 0:
+            raise ValueError(f"{self.repeats} repeats have no majority; give an odd number")
+        return self
+
+    def models_of(self, role: str) -> tuple[str, ...]:
+        """Names of the models that may take a role; none where the study gives it to nobody."""
+        named: tuple[str, ...] | str = getattr(self, role)
+        return named if isinstance(named, tuple) else (named,) if named else ()
+
+    @property
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Every role with every model that may take it."""
+        return ((role, model) for role in ROLES for model in self.models_of(role))
+
+    @property
+    def used(self) -> bool:
+        """Whether any model is asked anything."""
+        return any(True for _ in self.named)
+
+    def sampling(self) -> Sampling:
+        """How answers are drawn."""
+        return Sampling(temperature=self.temperature, max_tokens=self.max_tokens)
+
+
+def with_names(value: Any) -> Any:
+    """The tables of ``[models.NAME]`` with their names in them."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: {"name": name, **settings} if isinstance(settings, dict) else settings
+        for name, settings in value.items()
+    }
+
+
+def check_models(models: dict[str, ModelSettings], roles: RolesConfig, budget: Budget) -> None:
+    """Raise ValueError for a client, or a model of a role, that there is not, and for a budget of people."""
+    for name, settings in models.items():
+        if settings.name != name:
+            raise ValueError(
+                f"models.{name}: its name is {settings.name!r}; leave the key `name` out"
+            )
+        if settings.client not in CLIENTS:
+            raise ValueError(
+                f"models.{name}.client: there is no client {settings.client!r}. Known: {', '.join(CLIENTS)}"
+            )
+    for role, model in roles.named:
+        if model not in models:
+            near = difflib.get_close_matches(model, models, n=1)
+            known = (
+                f"; did you mean {near[0]!r}?"
+                if near
+                else f". Described are: {', '.join(models) or 'none'}"
+            )
+            raise ValueError(
+                f"roles.{role}: no model {model!r} is described under [models.{model}]{known}"
+            )
+    if budget.participants is not None:
+        raise ValueError(
+            "budget.participants: people are planned in `design` and `stop`, not here; remove it"
+        )
+    for role in ROLES:
+        prices = [
+            bool(models[name].price.input or models[name].price.output)
+            for name in roles.models_of(role)
+        ]
+        if any(prices) and not all(prices):
+            raise ValueError(
+                f"roles.{role}: models are compared by improvement per cost, and some of these have no price; "
+                "give each one under [models.NAME.price], local ones what their machine costs"
+            )
+
+
+__all__ = ["Budget", "ModelSettings", "RolesConfig", "check_models", "with_names"]

@@ -1,0 +1,330 @@
+"""Whether a run has something to do, and who starts its next pass then.
+
+`look` answers from the head of the journal, the mark that the last pass left, and the number of batches in the inbox:
+a few small reads, without the laboratory's science and without Prefect. Every way of arriving (page, recruitment
+service, dropped file, import) ends in the inbox, so the inbox is what is watched, and its level rather than its
+changes: a hundred arrivals are one reason for one pass, and what arrived while no machine was on is seen by the first
+look afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from uuid import NAMESPACE_URL, uuid5
+
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import canonical_json, digest_of
+from lakatos.traces.errors import JournalError
+from lakatos.traces.journal import Journal
+from lakatos.traces.place import holds_journal, run_folders
+from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE
+
+PASS_FILE = "pass.json"
+"""Mark of the last pass that ended by itself. Lost or wrong, it costs one pass that finds nothing to do."""
+DROP_FOLDER = "drop"
+"""Folder in a run: tables of answers that are put there are imported."""
+Ended = Literal["concluded", "waiting"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a run has to do, as far as can be told without opening it."""
+
+    folder: Path
+    seq: int
+    """Events in its journal; 0 where there is none."""
+    n_pending: int
+    """Batches in the inbox that no pass has taken."""
+    last_batch: int
+    """Number of the newest of them; 0 without one."""
+    ended: Ended | None
+    """How the last pass ended, if nothing was written since; None where a pass is unfinished."""
+    text: str
+    """What that pass said: the verdict, or what is waited for."""
+
+    @property
+    def due(self) -> bool:
+        """Whether a pass would find something to do."""
+        return self.ended is None or self.n_pending > 0
+
+    @property
+    def reason(self) -> str:
+        """Why a pass is due, or why none is."""
+        if self.seq == 0:
+            return "it has not begun"
+        if self.n_pending:
+            return f"{self.n_pending} batches of answers have arrived"
+        return "it is unfinished" if self.ended is None else f"nothing to do: {self.text}"
+
+    @property
+    def signature(self) -> str:
+        """Changes when, and only when, there is another reason for a pass than before."""
+        return digest_of(
+            {"seq": self.seq, "n_pending": self.n_pending, "last_batch": self.last_batch}
+        )[:16]
+
+
+def look(folder: Path) -> Look:
+    """Look whether a run has something to do; nothing is written, whoever else is at work.
+
+    Raises:
+        JournalError: The journal or the inbox cannot be read.
+    """
+    seq, head = _head(folder)
+    n_pending, last_batch = _pending(folder / INBOX_FILE)
+    ended: Ended | None = None
+    text = ""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        mark = json.loads((folder / PASS_FILE).read_bytes())
+        if (mark["seq"], mark["hash"]) == (seq, head) and mark["ended"] in ("concluded", "waiting"):
+            ended, text = mark["ended"], str(mark["text"])
+    return Look(folder, seq, n_pending, last_batch, ended, text)
+
+
+def mark_pass(folder: Path, ended: Ended, text: str) -> None:
+    """Leave the mark that a pass ended by itself at the present end of the journal."""
+    seq, head = _head(folder)
+    write_whole(
+        folder / PASS_FILE, canonical_json({"seq": seq, "hash": head, "ended": ended, "text": text})
+    )
+
+
+def runs_in(runs: Path) -> Iterator[Path]:
+    """Folders of the runs in a folder, by name."""
+    yield from filter(holds_journal, sorted(run_folders(runs)))
+
+
+def is_written(folder: Path) -> bool:
+    """Whether a pass is writing the journal now, found out without disturbing it."""
+    lock = folder / f"{JOURNAL_FILE}.lock"
+    try:
+        node = lock.stat()
+        held = Path("/proc/locks").read_text()
+    except OSError:
+        return False  # the lock itself still keeps a second writer out
+    place = f"{os.major(node.st_dev):02x}:{os.minor(node.st_dev):02x}:{node.st_ino}"
+    return any(place in line.split() for line in held.splitlines())
+
+
+def _head(folder: Path) -> tuple[int, str]:
+    if not holds_journal(folder):
+        return 0, ""
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as opened:
+        return opened.head
+
+
+def _pending(inbox: Path) -> tuple[int, int]:
+    if not inbox.exists() or not inbox.stat().st_size:
+        return 0, 0
+    try:
+        with closing(
+            sqlite3.connect(f"{inbox.absolute().as_uri()}?mode=rw", uri=True, timeout=30)
+        ) as connection:
+            found = connection.execute(
+                "SELECT count(*), coalesce(max(number), 0) FROM batch WHERE taken_utc IS NULL AND payload IS NOT NULL"
+            ).fetchone()
+    except sqlite3.Error as error:
+        raise JournalError(
+            f"cannot read {inbox}: {error}; check the file, or restore it from a backup."
+        ) from error
+    return int(found[0]), int(found[1])
+
+
+# -- telling Prefect -------------------------------------------------------------------------------------------------
+
+ARRIVED = "lakatos.answers.arrived"
+"""Event for automations: a run has something to do. Its payload says why and names the run's folder."""
+
+
+def resource_of(folder: Path) -> str:
+    """What the event is about."""
+    return f"lakatos.run.{folder.name}"
+
+
+def announce(found: Look, attempt: int = 1) -> bool:
+    """Tell the configured Prefect server that a run has something to do; without Prefect being imported.
+
+    The same attempt for the same reason has the same event identifier, from whichever process. A server that cannot be
+    reached is no error: the answers are in the inbox, and whoever watches looks again.
+
+    Returns:
+        Whether a server took the event.
+    """
+    from lakatos.flows.run.engine import CLIENT_SECRET, basic, configured_server
+
+    server = configured_server()
+    if server is None or not found.due:
+        return False
+    import httpx
+
+    event = {
+        "id": str(uuid5(NAMESPACE_URL, f"{resource_of(found.folder)}/{found.signature}/{attempt}")),
+        "occurred": datetime.now(UTC).isoformat(),
+        "event": ARRIVED,
+        "resource": {
+            "prefect.resource.id": resource_of(found.folder),
+            "prefect.resource.name": found.folder.name,
+        },
+        "payload": {
+            "reason": found.reason,
+            "n_pending": found.n_pending,
+            "run": str(found.folder.resolve()),
+        },
+    }
+    key = os.environ.get("PREFECT_API_KEY")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    auth = basic(os.environ.get(CLIENT_SECRET, ""))
+    try:
+        answer = httpx.post(
+            f"{server.rstrip('/')}/events", json=[event], headers=headers, auth=auth, timeout=5.0
+        )
+    except httpx.HTTPError:
+        return False
+    return answer.is_success
+
+
+# -- watching --------------------------------------------------------------------------------------------------------
+
+RETRY_S = 10.0
+"""Pause before a pass that did not finish is tried again; doubled every time."""
+MOST_RETRY_S = 3600.0
+
+
+@dataclass
+class _Watched:
+    seen: str = ""
+    """Signature at the last look."""
+    since: float = 0.0
+    """When it was first seen."""
+    seq: int = -1
+    """End of the journal when a pass was started last."""
+    n_tries: int = 0
+    """Passes started since one ended by itself."""
+    next_try: float = 0.0
+
+
+@dataclass
+class Watcher:
+    """Starts the next pass of every run that has something to do, once for everything that arrived together."""
+
+    runs: Path
+    start: Callable[[Look], None]
+    """Begins a pass and returns at once; what it raises is up to the caller of `tick`."""
+    accepts: Callable[[Path], bool] = lambda folder: True
+    """Whether a run may be worked on; paused runs are not."""
+    settle_s: float = 1.0
+    """Arrivals closer together than this are answered by one pass."""
+    retry_s: float = RETRY_S
+    """Pause before the same reason starts a second pass; longer than a pass takes to begin."""
+    now: Callable[[], float] = time.monotonic
+    """A clock that does not jump."""
+    _watched: dict[Path, _Watched] = field(default_factory=dict)
+
+    def tick(self) -> list[Look]:
+        """Look at every run once; returns the looks for which a pass was started."""
+        begun = []
+        for folder in runs_in(self.runs):
+            with suppress(JournalError):  # unreadable now, perhaps because it is being restored
+                if (found := self._visit(folder)) is not None:
+                    begun.append(found)
+        return begun
+
+    def tries(self, folder: Path) -> int:
+        """Passes of a run that were started since one ended by itself."""
+        return self._watched[folder].n_tries
+
+    def _visit(self, folder: Path) -> Look | None:
+        found, known, now = look(folder), self._watched.setdefault(folder, _Watched()), self.now()
+        if not found.due or (found.ended is not None and found.seq != known.seq):
+            known.n_tries, known.next_try = 0, 0.0
+        if not found.due:
+            return None
+        if is_written(folder) or not self.accepts(folder):
+            known.seen = ""
+            return None
+        if found.signature != known.seen:
+            known.seen, known.since = found.signature, now
+        if now - known.since < self.settle_s or now < known.next_try:
+            return None
+        # If this pass fails, or leaves behind what it cannot take, the next one comes later, and ever more rarely.
+        known.seq, known.n_tries = found.seq, known.n_tries + 1
+        known.next_try = now + min(self.retry_s * 2 ** (known.n_tries - 1), MOST_RETRY_S)
+        self.start(found)
+        return found
+
+
+def dropped(runs: Path, sizes: dict[Path, int]) -> Iterator[tuple[Path, Path]]:
+    """Tables that were put into the watched folders of runs and have stopped growing, each with its run.
+
+    Args:
+        runs: Folder of the runs.
+        sizes: What an earlier call saw; updated. A file is handed out when two calls in turn see the same size.
+    """
+    seen: dict[Path, int] = {}
+    for folder in runs_in(runs):
+        for file in sorted((folder / DROP_FOLDER).glob("*")):
+            if not file.is_file() or file.name.startswith("."):
+                continue
+            seen[file] = file.stat().st_size
+            if sizes.get(file) == seen[file]:
+                yield folder, file
+    sizes.clear()
+    sizes.update(seen)
+
+
+def take_dropped(runs: Path, sizes: dict[Path, int], say: Callable[[str], None]) -> int:
+    """Import every table that was dropped; what cannot be imported is put aside with the reason.
+
+    Returns:
+        The number of files that were imported.
+    """
+    n_imported = 0
+    for folder, file in dropped(runs, sizes):
+        # In a process of its own: a damaged file must not end whoever watches, who stays small.
+        command = [
+            sys.executable,
+            "-m",
+            "lakatos.flows.commands.main",
+            "data",
+            "import",
+            str(folder),
+            str(file),
+        ]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        problem = (
+            ""
+            if done.returncode == 0
+            else (done.stderr.strip() or f"ended with status {done.returncode}")
+        )
+        place = put_aside(file, problem)
+        n_imported += not problem
+        say(
+            f"{folder.name}: {f'refused {file.name}: {problem}' if problem else f'imported {file.name}'} ({place})"
+        )
+    return n_imported
+
+
+def put_aside(file: Path, problem: str = "") -> Path:
+    """Move a dropped table to where imported, or with the problem beside it refused, ones are kept."""
+    folder = file.parent / ("refused" if problem else "imported")
+    folder.mkdir(exist_ok=True, mode=0o700)
+    place, number = folder / file.name, 1
+    while place.exists():
+        place, number = folder / f"{file.stem}-{number}{file.suffix}", number + 1
+    file.replace(place)
+    if problem:
+        write_whole(place.with_name(f"{place.name}.txt"), f"{problem}\n".encode(), private=True)
+    return place

@@ -1,0 +1,344 @@
+"""What the trace keeps about a campaign as a whole, and the table of all record types."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ConsentAsked,
+    DesignChosen,
+    ModelTakesPart,
+    MoreAsked,
+    PersonExcluded,
+    PersonWithdrawn,
+    Recruited,
+    SealedOpened,
+    SessionHeld,
+    TrialsCollected,
+)
+from lakatos.flows.run.memory_records import MEMORY_RECORDS
+from lakatos.judges.anchor import Exposed
+from lakatos.judges.critic import CriticAnswered
+from lakatos.judges.decision import CandidateDecided
+from lakatos.judges.epoch import EpochOpened
+from lakatos.judges.erasure import Measured
+from lakatos.judges.gate import GateDecided, GateRegistered
+from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.judges.record import (
+    AnchorTaken,
+    ChallengerScreened,
+    JudgeBred,
+    PairDescribed,
+    StrategyChosen,
+)
+from lakatos.judges.rubrics.language_model import PairRead, SettledRead
+from lakatos.judges.transition import (
+    EpochCommitted,
+    EpochFrozen,
+    EpochRefilled,
+    JudgeAskedAgain,
+    JudgeSeated,
+)
+from lakatos.language_models.record import RECORDS as CALL_RECORDS
+from lakatos.language_models.tool_record import RECORDS as TOOL_RECORDS
+from lakatos.memory.library import RECORDS as LESSON_RECORDS
+from lakatos.theories.record import (
+    Diagnosis,
+    SealedScored,
+    SearchFinished,
+    TheoryAdmitted,
+    TheoryChecked,
+    TheoryCompared,
+    TheoryFailed,
+    TheoryFitted,
+    TheoryScored,
+)
+from lakatos.theories.roles.record import ROLE_RECORDS
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record, RecordTypes, kind_of
+
+
+class CampaignStarted(Record):
+    """A campaign began."""
+
+    kind: Literal["campaign_started"] = "campaign_started"
+    version: Literal[1] = 1
+    config: dict[str, Any]
+    """The study, complete with defaults."""
+    versions: dict[str, str]
+    """Of the laboratory, Python and the numerical libraries."""
+    science: Fingerprint
+    """Digest of the laboratory's own code for theories, experiments, judges and memory."""
+
+
+class LeaderboardLine(Record):
+    """A theory's standing at the end of a cycle."""
+
+    kind: Literal["leaderboard_line"] = "leaderboard_line"
+    version: Literal[1] = 1
+    theory: Digest
+    score: float
+    standard_error: float
+    skill: float | None
+    prequential: float | None
+    error: float
+    correlation: float | None
+    behind: float
+    behind_error: float
+    tied: bool
+
+
+class CycleClosed(Record):
+    """A cycle ended."""
+
+    kind: Literal["cycle_closed"] = "cycle_closed"
+    version: Literal[1] = 1
+    cycle: int
+    leader: Digest
+    leaderboard: tuple[LeaderboardLine, ...]
+    improved: bool
+    """Whether a new leader is ahead of the last one, on the same data, by more than a tie."""
+    stop: str
+    """Why the campaign ends here; empty when it goes on."""
+
+
+class ErrorOnTrials(Record):
+    """A theory's mean squared error of choice proportions, in the loop's trials and in the sealed ones."""
+
+    kind: Literal["error_on_trials"] = "error_on_trials"
+    version: Literal[1] = 1
+    theory: Digest
+    open: float
+    """On trials that the loop has seen, averaged over experiments."""
+    sealed: float | None
+    sealed_error: float | None
+    """Standard error of ``sealed`` over trials."""
+    all: float
+    """On all trials, averaged over experiments."""
+    sealed_score: float | None
+    """Nats per choice on sealed trials."""
+
+
+class TruthCompared(Record):
+    """How close theories came to the hidden rule of simulated people."""
+
+    kind: Literal["truth_compared"] = "truth_compared"
+    version: Literal[1] = 1
+    hidden: str
+    n_trials: int
+    """Trials compared: the whole space, or a sample of one too large to list."""
+    corrected: dict[str, float]
+    """Mean squared error against the rule, by theory; both without their lapses where both declare some."""
+    uncorrected: dict[str, float]
+    """The same, both with their lapses: what people do in fact."""
+    pool: dict[str, float]
+    """Like ``corrected``, for every theory of the pool, on a sample of trials: what choosing among them cost."""
+    sequence: dict[str, dict[str, float]]
+    """Where the rule or the leader depends on what came before: how often people do the same as in the step before, in
+    all, after a reward and after none; for ``hidden`` and by theory."""
+
+
+class TheoriesMapped(Record):
+    """Where the theories of the pool lie by what their declared people choose."""
+
+    kind: Literal["theories_mapped"] = "theories_mapped"
+    version: Literal[1] = 1
+    theories: tuple[Digest, ...]
+    positions: tuple[tuple[float, float], ...]
+    """In units of choice proportions: distances are about their root mean square differences."""
+    shown: float
+    """Share of the variance of distances that two dimensions show."""
+    n_trials: int
+
+
+class FoldFinished(Record):
+    """A whole campaign ran with one fold of trials sealed."""
+
+    kind: Literal["fold_finished"] = "fold_finished"
+    version: Literal[1] = 1
+    fold: int
+    run: str
+    """Folder of the fold's own run, relative to this one."""
+    form: Fingerprint
+    """Digest of the canonical form of its journal, which no crash or clock changes."""
+    leader_name: str
+    claim: str
+    rows: tuple[int, ...]
+    """Sealed trials."""
+    observed: tuple[float, ...]
+    """Share of the second option on each; of more than two options all shares of the first trial first, as below."""
+    predicted: tuple[float, ...]
+    """By the fold's leader."""
+    baselines: dict[str, tuple[float, ...]]
+    """By each published theory that the fold started from, its ranges fitted to the same open trials."""
+
+
+class CrossValidated(Record):
+    """Error on problems that the whole loop had not seen, over all folds."""
+
+    kind: Literal["cross_validated"] = "cross_validated"
+    version: Literal[1] = 1
+    name: str
+    """``leader`` for the theory that each fold's loop ended with, else a published theory fitted in each fold."""
+    error: float
+    """Mean squared error of choice proportions over trials."""
+    standard_error: float
+    """Over trials."""
+
+
+class ConfirmationFinished(Record):
+    """What a preregistered test of the winner's own predictions on new people said."""
+
+    kind: Literal["confirmation_finished"] = "confirmation_finished"
+    version: Literal[1] = 1
+    winner: Digest
+    rival: Digest
+    """The best theory that predicted otherwise."""
+    outcome: Literal["confirmed", "refuted", "inconclusive"]
+    advantage: float | None
+    """Of the winner over the rival in nats per choice, on predictions frozen before anybody was asked."""
+    advantage_error: float | None
+    interval: tuple[float, float] | None
+    """95% interval."""
+    n_participants: int
+    text: str
+
+
+class ExclusionSensitivity(Record):
+    """How the leader stands with the preregistered exclusions and without them."""
+
+    kind: Literal["exclusion_sensitivity"] = "exclusion_sensitivity"
+    version: Literal[1] = 1
+    experiments: tuple[str, ...]
+    """Those in which somebody was excluded."""
+    n_excluded: int
+    """People who come back without the rules: who answered something, did not take it back and came once."""
+    leader: Digest
+    leader_without: Digest
+    """The theory with the best score on everybody's answers."""
+    rival: Digest
+    """The second best with the exclusions."""
+    advantage: float
+    """Of the leader over the rival, nats per choice, averaged over experiments."""
+    interval: tuple[float, float]
+    """95% interval."""
+    advantage_without: float
+    interval_without: tuple[float, float]
+    scores: dict[Digest, float]
+    """Nats per choice by theory."""
+    scores_without: dict[Digest, float]
+    text: str
+
+
+EXPLORATORY = "all data, which the leader was fitted to: exploratory"
+"""Basis of a verdict that claims nothing."""
+
+
+class Concluded(Record):
+    """The verdict."""
+
+    kind: Literal["concluded"] = "concluded"
+    version: Literal[1] = 1
+    leader: Digest
+    runner_up: Digest | None
+    holds: bool
+    """Whether the leader is ahead of every first rival, beyond its interval, on data that it was not fitted to."""
+    text: str
+    """In plain words, with the uncertainty."""
+    stop: str
+    advantage: float | None
+    """Over the first rival that comes closest, nats per choice, on ``basis``."""
+    advantage_error: float | None
+    interval: tuple[float, float] | None
+    """95% interval of the advantage; wider where the leader was chosen among several on the same data."""
+    n_compared: int
+    """Theories that could have been the leader on the data behind the advantage; 1 where it was chosen without them."""
+    basis: str
+    """Data behind the advantage: sealed trials, frozen predictions, or `EXPLORATORY`."""
+    errors: tuple[ErrorOnTrials, ...]
+    cross_validated: tuple[CrossValidated, ...]
+
+
+RECORD_TYPES: RecordTypes = {
+    kind_of(record): record
+    for record in (
+        CampaignStarted,
+        CycleClosed,
+        Concluded,
+        ConfirmationFinished,
+        ExclusionSensitivity,
+        TruthCompared,
+        TheoriesMapped,
+        FoldFinished,
+        TheoryChecked,
+        TheoryAdmitted,
+        TheoryCompared,
+        TheoryFailed,
+        TheoryFitted,
+        TheoryScored,
+        SealedScored,
+        Diagnosis,
+        SearchFinished,
+        EpochOpened,
+        Verdict,
+        VerdictResolved,
+        CriticAnswered,
+        CandidateDecided,
+        DesignChosen,
+        Preregistration,
+        Recruited,
+        MoreAsked,
+        ConsentAsked,
+        AnswersArrived,
+        ModelTakesPart,
+        SessionHeld,
+        PersonExcluded,
+        CollectionClosed,
+        PersonWithdrawn,
+        TrialsCollected,
+        SealedOpened,
+        PairRead,
+        SettledRead,
+        AnchorTaken,
+        Exposed,
+        JudgeBred,
+        ChallengerScreened,
+        JudgeSeated,
+        PairDescribed,
+        Measured,
+        EpochFrozen,
+        JudgeAskedAgain,
+        GateRegistered,
+        GateDecided,
+        EpochCommitted,
+        EpochRefilled,
+        StrategyChosen,
+    )
+} | {**CALL_RECORDS, **TOOL_RECORDS, **ROLE_RECORDS, **LESSON_RECORDS, **MEMORY_RECORDS}
+
+ACTS = frozenset(
+    kind_of(record)
+    for record in (
+        TheoryChecked,
+        DesignChosen,
+        Preregistration,
+        Recruited,
+        MoreAsked,
+        ConsentAsked,
+        AnswersArrived,
+        ModelTakesPart,
+        SessionHeld,
+        CollectionClosed,
+        PersonWithdrawn,
+        Exposed,
+        EpochFrozen,
+        JudgeAskedAgain,
+        GateRegistered,
+        GateDecided,
+        EpochCommitted,
+    )
+)
+"""What was done, which stays done when the evidence behind it is withdrawn; see `traces.validity.Validity`."""

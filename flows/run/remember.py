@@ -1,0 +1,434 @@
+"""What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
+
+Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there and of
+the desk, a trace of its own for what a person decides about tools. It can be deleted and rebuilt, byte for byte. A
+campaign that shares it takes it once, when it begins, into its own trace, so that a resumed run recalls what it
+recalled the first time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lakatos.flows.errors import out_of_budget
+from lakatos.flows.run.memory_records import LessonsRecalled, LibraryTaken, TextsEmbedded
+from lakatos.flows.run.records import ACTS, RECORD_TYPES, Concluded
+from lakatos.language_models.embedding import embed, most_embedding_cost
+from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
+from lakatos.language_models.ledger import cost
+from lakatos.memory.draft import ToolDraft
+from lakatos.memory.errors import LibraryCorruptError
+from lakatos.memory.item import Fact
+from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
+from lakatos.memory.plan import Plan
+from lakatos.memory.recall import (
+    Embedded,
+    Lexical,
+    Nothing,
+    Recall,
+    Recalled,
+    Situation,
+    texts_compared,
+)
+from lakatos.memory.retirement import Standing
+from lakatos.memory.tools import TOOLS
+from lakatos.theories.advocate import Start
+from lakatos.theories.errors import GrammarError
+from lakatos.theories.grammar import composition_of
+from lakatos.theories.record import Diagnosis
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import ArtifactError, TraceError
+from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.place import holds_journal, run_folders
+from lakatos.traces.step import Recorded, StepContext, Trace
+from lakatos.traces.validity import Validity
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.run import Run
+
+MEMORY_FOLDER = ".memory"
+LIBRARY_FILE = "library.json"
+DESK = "desk"
+"""Trace of what people decided about learned tools, and of the calls they made themselves."""
+LED = "composition that led"
+"""Subject of the fact that a campaign leaves behind about its winner."""
+MOST_STARTS = 3
+"""Compositions that led elsewhere and are tried outright."""
+MOST_REMEDIES = 4
+SEEN_TWICE = 2
+
+
+# --- across campaigns -----------------------------------------------------------------------------------------------
+
+
+def library_path(runs: Path) -> Path:
+    """Where the library of a folder of runs is kept."""
+    return runs / MEMORY_FOLDER / LIBRARY_FILE
+
+
+def desk_path(runs: Path) -> Path:
+    """Where the desk's trace of a folder of runs is."""
+    return runs / MEMORY_FOLDER / DESK
+
+
+def traces_in(runs: Path) -> Iterator[tuple[Path, list[Event]]]:
+    """Folders and events of all runs of a folder in the order in which they began, then of the desk.
+
+    A run that cannot be read is passed over: `lakatos audit` says what is wrong with it.
+    """
+    found = [(folder, _events(folder)) for folder in run_folders(runs)]
+    there = [(folder, events) for folder, events in found if events]
+    yield from sorted(there, key=lambda item: (item[1][0].time_utc, item[0].name))
+    if events := _events(desk_path(runs)):
+        yield desk_path(runs), events
+
+
+def _events(folder: Path) -> list[Event]:
+    if not holds_journal(folder):
+        return []
+    try:
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            return [event for event in trace.journal.events() if event.kind != INTENT]
+    except TraceError:
+        return []
+
+
+def rebuild_library(runs: Path) -> Library:
+    """What the runs of a folder have learned, from their traces alone; the same traces make the same library."""
+    library = Library()
+    for _, events in traces_in(runs):
+        library = rebuild(events, library, Validity(events, roots=_anything, acts=ACTS).valid)
+    return library
+
+
+def _anything(digest: Digest) -> bool:
+    """Whatever no record has is an artifact or a declared root, whether or not it is still there."""
+    return True
+
+
+def keep_library(runs: Path) -> Library:
+    """Rebuild the library of a folder and write it."""
+    library = rebuild_library(runs)
+    library_path(runs).parent.mkdir(exist_ok=True)
+    library.save(library_path(runs))
+    return library
+
+
+def shared_library(runs: Path) -> Library:
+    """The library of a folder, from its file, or from the traces where there is no file.
+
+    Raises:
+        LibraryCorruptError: The file cannot be read.
+    """
+    return (
+        load_library(library_path(runs)) if library_path(runs).exists() else rebuild_library(runs)
+    )
+
+
+def study_of(name: str, seed: int) -> str:
+    """Name of a study in what it leaves behind: run again with the same seed it is the same study."""
+    return f"{name}, seed {seed}"
+
+
+def recorded_calls(runs: Path, plans: Sequence[Plan]) -> dict[Digest, tuple[str, Any, Any]]:
+    """Tool, arguments and value of the recorded calls behind plans, by record, wherever a trace still holds them."""
+    wanted = {digest for plan in plans for digest in plan.evidence}
+    found: dict[Digest, tuple[str, Any, Any]] = {}
+    for folder, events in traces_in(runs):
+        own = [
+            event
+            for event in events
+            if event.record_digest in wanted and event.body.get("outcome") == "returned"
+        ]
+        if not own:
+            continue
+        with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+            for event in own:
+                try:
+                    arguments, value = (
+                        trace.artifacts.get_json(event.body[name])
+                        for name in ("arguments", "value")
+                    )
+                except ArtifactError:  # erased, as somebody withdrew
+                    continue
+                found[event.record_digest] = (event.body["tool"], arguments, value)
+    return found
+
+
+# --- in a campaign --------------------------------------------------------------------------------------------------
+
+
+async def take_library(run: Run) -> None:
+    """Take what the other runs of the folder have learned, once; nothing where the study does not share."""
+    if not run.config.memory.shared:
+        return
+
+    def work(context: StepContext) -> LibraryTaken:
+        problem = ""
+        try:
+            library = shared_library(run.folder.parent)
+        except LibraryCorruptError as error:
+            library, problem = Library(), str(error)
+        studies = {item.study for _, item in library.all(Plan)}
+        return LibraryTaken(
+            library=context.artifacts.put(library.to_bytes()),
+            n_lessons=len(library.lessons()),
+            n_tools=len(library.drafts()),
+            n_studies=len(studies),
+            problem=problem,
+        )
+
+    assert run.state.started is not None
+    taken = await run.step(
+        "take library", work, returns=LibraryTaken, inputs=[run.state.started.digest]
+    )
+    if taken.record.problem:
+        run.progress.note(taken.record.problem)
+
+
+def library_in(run: Run) -> Library:
+    """All that a campaign may recall: what it took, and what it has learned itself."""
+    if run.config.memory.arm == "none":
+        return Library()
+    taken = run.state.taken
+    if taken is None:
+        return run.state.library
+    return taken_library(run, taken.record.library).joined(run.state.library)
+
+
+def taken_library(run: Run, artifact: Digest) -> Library:
+    """The library that a campaign took when it began."""
+    if artifact not in run.libraries:
+        run.libraries[artifact] = library_from_bytes(run.trace.artifacts.get(artifact))
+    return run.libraries[artifact]
+
+
+def validity_in(run: Run) -> Valid:
+    """Which records count: all but the seats of judges that were displaced."""
+    displaced = run.state.displaced
+    return lambda digest: digest not in displaced
+
+
+def cited(run: Run, *kinds: type) -> list[Digest]:
+    """Records of a campaign's memory that a step which recalls is derived from."""
+    own = [
+        digest for digest, item in run.state.library.entries if not kinds or isinstance(item, kinds)
+    ]
+    return own + ([run.state.taken.digest] if run.state.taken else [])
+
+
+def recall_in(run: Run, *kinds: str) -> Recall:
+    """How a campaign recalls: not at all, or by shared words."""
+    if run.config.memory.arm == "none":
+        return Nothing()
+    return Lexical(library_in(run), validity_in(run), kinds)
+
+
+def note_recalled(
+    run: Run, cycle: int, situation: Situation, found: Recalled
+) -> Recorded[LessonsRecalled] | None:
+    """Write down what came back; nothing where nothing did."""
+    if not found.lessons:
+        return None
+    record = LessonsRecalled(
+        cycle=cycle,
+        stage=situation.stage,
+        situation=situation.text.strip(),
+        lessons=tuple(item.lesson for item in found.lessons),
+        texts=tuple(item.text for item in found.lessons),
+        notes=tuple(item.note for item in found.lessons),
+    )
+    return run.record(
+        record,
+        name="recall",
+        inputs=cited(run),
+        position={"cycle": cycle, "stage": situation.stage},
+    )
+
+
+def starts_of(recalled: Sequence[Fact], run: Run, known: set[object]) -> tuple[Start, ...]:
+    """Compositions that led in earlier campaigns of the domain, those that led in most of them first.
+
+    Args:
+        recalled: Facts about them, the most relevant first.
+        run: The campaign, whose grammar reads them.
+        known: Keys of compositions that are tried anyway.
+    """
+    found: dict[object, tuple[int, Start]] = {}
+    for fact in recalled:
+        try:
+            composition = composition_of(mechanisms_in(fact.statement), {})
+            run.family.grammar.used(composition)
+        except GrammarError:  # of another version of the grammar
+            continue
+        if composition.key in known:
+            continue
+        times, start = found.get(composition.key, (0, Start(None, composition, f"{LED} before")))
+        found[composition.key] = (times + 1, start)
+    ranked = sorted(found.values(), key=lambda item: -item[0])
+    return tuple(start for _, start in ranked[:MOST_STARTS])
+
+
+def remedies_of(recalled: Sequence[Fact], have: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Mechanisms that leaders of earlier campaigns had in common and a composition lacks, the commonest first."""
+    counts = Counter(
+        f"{slot}:{name}"
+        for fact in recalled
+        for slot, names in mechanisms_in(fact.statement).items()
+        for name in names
+    )
+    own = {f"{slot}:{name}" for slot, names in have.items() for name in names}
+    common = [
+        name for name, count in counts.most_common() if count >= SEEN_TWICE and name not in own
+    ]
+    return tuple(common[:MOST_REMEDIES])
+
+
+def composition_text(literal: Mapping[str, Sequence[str]]) -> str:
+    """A composition in the words of remedies: ``slot:mechanism``."""
+    return ", ".join(f"{slot}:{name}" for slot, names in literal.items() for name in names)
+
+
+def mechanisms_in(text: str) -> dict[str, tuple[str, ...]]:
+    """Inverse of `composition_text`."""
+    found: dict[str, list[str]] = {}
+    for part in text.split(", "):
+        slot, _, name = part.partition(":")
+        if name:
+            found.setdefault(slot, []).append(name)
+    return {slot: tuple(names) for slot, names in found.items()}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What memory says to whoever revises."""
+
+    warnings: tuple[str, ...] = ()
+    """Changes that failed in situations like this one."""
+    starts: tuple[Start, ...] = ()
+    """Compositions that led before."""
+    remedies: tuple[str, ...] = ()
+    """Mechanisms that these have in common."""
+    inputs: tuple[Digest, ...] = ()
+    """Records behind it."""
+
+
+async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> Advice:
+    """Recall pitfalls like this diagnosis, and what led before."""
+    if run.config.memory.arm == "none":
+        return Advice()
+    library = library_in(run)
+    pitfalls = library.recall(run.config.domain, diagnosis.location)
+    failed = f"{diagnosis.location}; {LED}"
+    back, note = await recall_about(
+        run, cycle, "revise", diagnosis, failed, ("fact",), 3 * MOST_STARTS
+    )
+    entries = dict(library.entries)
+    facts = [item for lesson in back.lessons if isinstance(item := entries[lesson.lesson], Fact)]
+    facts = [item for item in facts if item.subject.startswith(LED)]
+    leader = run.theory(diagnosis.leader).composition or {}
+    return Advice(
+        warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
+        starts=starts_of(facts, run, {composition_of(leader, {}).key} if leader else set()),
+        remedies=remedies_of(facts, leader),
+        inputs=(*cited(run), *([note.digest] if note else [])),
+    )
+
+
+async def recall_about(
+    run: Run,
+    cycle: int,
+    stage: str,
+    diagnosis: Diagnosis,
+    failed: str,
+    kinds: tuple[str, ...],
+    most: int,
+) -> tuple[Recalled, Recorded[LessonsRecalled] | None]:
+    """What comes back when theories are revised, and the record of it where anything does."""
+    if run.config.memory.arm == "none":
+        return Recalled(lessons=()), None
+    names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
+    situation = Situation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
+    back = await recall_as_configured(run, cycle, situation, kinds, most)
+    return back, note_recalled(run, cycle, situation, back)
+
+
+async def recall_as_configured(
+    run: Run, cycle: int, situation: Situation, kinds: tuple[str, ...], most: int
+) -> Recalled:
+    """By embeddings where the study names a model for them and it answers, else by shared words."""
+    library, valid, model = library_in(run), validity_in(run), run.config.memory.embeddings
+    lexical = Lexical(library, valid, kinds)
+    texts = texts_compared(library, situation, kinds)
+    if not model or len(texts) < 2:
+        return lexical.recall(situation, most)
+
+    settings = run.config.models[model]
+
+    def work(context: StepContext) -> TextsEmbedded:
+        worst, vectors, reason = most_embedding_cost(settings.price, texts), None, ""
+        try:
+            reserved = run.roles.ledger.reserve(worst, f"embedding {len(texts)} texts by {model!r}")
+            context.note(reserved.note())
+            spent = worst  # as long as nobody knows what the server did
+            try:
+                found = embed(settings, texts)
+                spent = cost(settings.price, found.usage) if found.usage else worst
+                vectors = context.artifacts.put_json(found.vectors.tolist())
+            finally:
+                reserved.settle(spent)
+                context.last_note({"spent": spent.model_dump()})
+        except BudgetExhaustedError as error:
+            reason = out_of_budget(run, error)
+        except LanguageModelError as error:
+            reason = str(error)
+        return TextsEmbedded(
+            model=model,
+            texts=context.artifacts.put_json(list(texts)),
+            vectors=vectors,
+            reason=reason,
+        )
+
+    position: dict[str, int | str] = {"cycle": cycle, "stage": situation.stage}
+    done = await run.step(
+        "embed", work, returns=TextsEmbedded, inputs=cited(run), position=position
+    )
+    if done.record.vectors is None:
+        run.progress.note(done.record.reason)
+        return lexical.recall(situation, most)
+    vectors = np.array(run.trace.artifacts.get_json(done.record.vectors), dtype=np.float64)
+    return Embedded(library, lambda texts: vectors, valid, kinds).recall(situation, most)
+
+
+def led(run: Run, concluded: Recorded[Concluded]) -> Recorded[Fact] | None:
+    """The fact that a campaign leaves behind: which composition led, and whether it holds."""
+    theory: Theory = run.theory(concluded.record.leader)
+    if theory.composition is None:
+        return None
+    study = study_of(run.config.name, run.config.seed)
+    fact = Fact(
+        domain=run.config.domain,
+        subject=f"{LED} in {study}",
+        statement=composition_text(theory.composition),
+        confidence=1.0 if concluded.record.holds else 0.5,
+        evidence=(run.state.theories[concluded.record.leader].digest, concluded.digest),
+        justified_by=(concluded.digest,),
+    )
+    return run.record(fact, name="fact", inputs=list(fact.evidence))
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def offers_in(run: Run) -> dict[str, tuple[ToolDraft, Standing]]:
+    """Learned tools on offer in a campaign, with their record of success."""
+    return (
+        library_in(run).offers(TOOLS, validity_in(run)) if run.config.memory.arm == "tools" else {}
+    )

@@ -1,0 +1,422 @@
+"""A run: a study, its trace, and the parts that act for it."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar, cast
+
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.participants.source import ParticipantSource
+from lakatos.experiments.participants.table import get_trials
+from lakatos.experiments.task import Domain, Trials
+from lakatos.flows.errors import FlowError, RunMissingError
+from lakatos.flows.roles.ask import Roles
+from lakatos.flows.run.cluster import laboratory_of
+from lakatos.flows.run.progress import LeaderRow, Progress, SilentProgress
+from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted
+from lakatos.flows.run.source import make_source
+from lakatos.flows.run.state import RunState, advance
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.epoch import panel
+from lakatos.judges.epoch import JudgeEpoch
+from lakatos.memory.library import Library
+from lakatos.memory.runner import ToolSandbox
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.families.family import Family
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.digest import Digest, Fingerprint, digest_bytes, digest_of
+from lakatos.traces.head import write_head
+from lakatos.traces.inbox import claim_place
+from lakatos.traces.journal import INTENT
+from lakatos.traces.place import holds_journal, is_elsewhere, settle
+from lakatos.traces.record import Record
+from lakatos.traces.step import INBOX_PLACE, Recorded, StepContext, Trace
+from lakatos.traces.validity import Validity
+
+R = TypeVar("R", bound=Record)
+ENGINE_VERSION = "0.1.0"
+ROOT = Path(__file__).resolve().parent.parent
+"""Folder of the packages."""
+
+
+class Run:
+    """One campaign being carried on. Make it with `create_run` or `open_run`; a context manager.
+
+    Attributes:
+        config: The study.
+        folder: Holds the journal, the artifacts, the inbox and the report.
+        trace: The only record of what happened.
+        state: Fold over the records that this pass has made or found again, in the order of the flow.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        trace: Trace,
+        config: CampaignConfig,
+        source: ParticipantSource,
+        *,
+        progress: Progress | None,
+        hidden: Theory | None,
+        data: Path | None,
+        n_workers: int,
+    ) -> None:
+        self.folder, self.trace, self.config = folder, trace, config
+        self.source, self.progress = source, progress or SilentProgress()
+        self.data, self.n_workers = data, n_workers
+        self.domain: Domain = DOMAINS[config.domain]
+        self.laboratory = laboratory_of(self.domain, n_workers)
+        self.family: Family = FAMILIES[config.domain]
+        self.state = RunState()
+        self.epoch: JudgeEpoch = panel(self)
+        """Its judges, frozen; another one after every end of an epoch."""
+        self._hidden = hidden
+        self._forms: dict[Digest, Theory] = {}
+        self._trials: dict[Digest, Trials] = {}
+        self.libraries: dict[Digest, Library] = {}
+        """Read already, by artifact."""
+
+    async def step(
+        self,
+        name: str,
+        function: Callable[[StepContext], R | Awaitable[R]],
+        *,
+        returns: type[R],
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
+        effect: Literal["repeatable", "external"] = "repeatable",
+    ) -> Recorded[R]:
+        """`Trace.step`, with the state advanced by what it returns.
+
+        Plain functions run in a thread, so that the loop can go on waiting for people and for Ctrl-C.
+        """
+
+        async def in_thread(context: StepContext) -> R:
+            return cast(R, await asyncio.to_thread(function, context))
+
+        work = function if asyncio.iscoroutinefunction(function) else in_thread
+        found = await self.trace.step(
+            name, work, returns=returns, inputs=inputs, position=position, effect=effect
+        )
+        self.state = advance(self.state, cast(Recorded[Record], found))
+        return found
+
+    def record(
+        self,
+        record: R,
+        *,
+        name: str,
+        inputs: Sequence[Digest] = (),
+        position: Mapping[str, int | str] | None = None,
+    ) -> Recorded[R]:
+        """`Trace.record`, with the state advanced."""
+        found = self.trace.record(record, name=name, inputs=inputs, position=position)
+        self.state = advance(self.state, cast(Recorded[Record], found))
+        return found
+
+    def recall(self, item: Recorded[Any]) -> None:
+        """Advance the state by a record that the trace holds."""
+        self.state = advance(self.state, item)
+
+    def form(self, digest: Digest) -> Theory:
+        """A checked theory with its declared ranges, read from its artifact."""
+        if digest not in self._forms:
+            self._forms[digest] = form_of(self.trace, self.state, digest)
+        return self._forms[digest]
+
+    def theory(self, digest: Digest) -> Theory:
+        """A checked theory with the people that its newest fit found."""
+        return with_fit(self.form(digest), self.state)
+
+    def trials(self, experiment: str) -> Trials:
+        """The answers collected in an experiment."""
+        return self.trials_of(self.state.collected[experiment].record.trials)
+
+    def trials_of(self, artifact: Digest) -> Trials:
+        """A trial table by its artifact."""
+        if artifact not in self._trials:
+            self._trials[artifact] = get_trials(self.trace.artifacts, artifact)
+        return self._trials[artifact]
+
+    def empanel(self) -> None:
+        """Take the judges that have a seat now."""
+        self.epoch = panel(self)
+
+    @cached_property
+    def roles(self) -> Roles:
+        """The study's language models."""
+        return Roles(self)
+
+    @cached_property
+    def tool_sandbox(self) -> ToolSandbox:
+        """Where learned tools run."""
+        return ToolSandbox()
+
+    @property
+    def hidden(self) -> Theory | None:
+        """The rule that simulated people follow; for the verdict only, never handed to an advocate."""
+        return self._hidden
+
+    def show_leaderboard(self) -> None:
+        """Tell the progress display how the rivals stand."""
+        rows = [
+            LeaderRow(
+                name=self.state.name(line.theory),
+                nats=line.score.value,
+                skill=line.skill,
+                error=line.error,
+                tied=line.tied,
+            )
+            for line in self.state.board().standings[:8]
+        ]
+        self.progress.leaderboard(rows)
+
+    def sign(self) -> None:
+        """Sign the present end of the journal."""
+        write_head(self.folder)
+
+    def close(self) -> None:
+        """End the sandboxes and let others write the journal."""
+        self.laboratory.close()
+        if "tool_sandbox" in vars(self):
+            self.tool_sandbox.close()
+        self.trace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def create_run(
+    config: CampaignConfig,
+    folder: Path,
+    *,
+    data: Path | None = None,
+    progress: Progress | None = None,
+    n_workers: int = 2,
+    sealed_rows: Mapping[str, Sequence[int]] | None = None,
+) -> Run:
+    """Begin a run in ``folder``.
+
+    Everything that can be wrong with the study is found before the folder is made.
+
+    Args:
+        config: The study.
+        folder: Must not hold a run yet.
+        data: Folder of the published data sets, for archival studies.
+        progress: Where to show what happens; silent by default.
+        n_workers: Theories that run at the same time; does not change results.
+        sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
+
+    Raises:
+        DataMissingError: The study needs data that are not there.
+        EmptyDesignSpaceError: The study's space has no admissible trial.
+        JournalError: The folder holds a run already or cannot be written.
+    """
+    source, hidden = make_source(config, folder, data, sealed_rows)
+    meta: dict[str, Any] = {
+        "study": config.model_dump(mode="json"),
+        "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
+        "data": str(data.resolve()) if data else None,
+    }
+    settle(folder)
+    if config.asks_people and is_elsewhere(folder):
+        meta[INBOX_PLACE] = claim_place(folder)
+    trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
+    return Run(
+        folder,
+        trace,
+        config,
+        source,
+        progress=progress,
+        hidden=hidden,
+        data=data,
+        n_workers=n_workers,
+    )
+
+
+def open_run(
+    folder: Path, *, data: Path | None = None, progress: Progress | None = None, n_workers: int = 2
+) -> Run:
+    """Go on with the run in ``folder``.
+
+    Raises:
+        RunMissingError: There is no run.
+        LockedError: Another process is writing it.
+        InboxError: People answer it in another folder.
+    """
+    check_run(folder)
+    trace = Trace.open(folder, RECORD_TYPES)
+    try:
+        meta = trace.journal.meta
+        config = CampaignConfig.model_validate(meta["study"])
+        where = data or (Path(meta["data"]) if meta.get("data") else None)
+        source, hidden = make_source(config, folder, where, meta.get("sealed_rows"))
+    except BaseException:
+        trace.close()
+        raise
+    return Run(
+        folder,
+        trace,
+        config,
+        source,
+        progress=progress,
+        hidden=hidden,
+        data=where,
+        n_workers=n_workers,
+    )
+
+
+def read_state(folder: Path) -> tuple[RunState, Trace]:
+    """The state of a run for reading, also while another process writes it; erased records have no part in it.
+
+    Close the trace after use.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    check_run(folder)
+    trace = Trace.open(folder, RECORD_TYPES, read_only=True)
+    events = list(trace.journal.events())
+    validity = Validity(events, roots=trace.artifacts.has, acts=ACTS)
+    state = RunState()
+    for event in events:
+        if event.kind != INTENT and validity.valid(event.record_digest):
+            state = advance(state, trace.read(event))
+    # A table that was made anew stands late in the journal; experiments keep the order in which people were asked.
+    order = [
+        name
+        for name in dict.fromkeys([*state.recruited, *state.collected])
+        if name in state.collected
+    ]
+    return replace(state, collected={name: state.collected[name] for name in order}), trace
+
+
+def trials_in(trace: Trace, state: RunState, experiment: str) -> Trials:
+    """The answers collected in an experiment."""
+    return get_trials(trace.artifacts, state.collected[experiment].record.trials)
+
+
+def theory_of(trace: Trace, state: RunState, name: str) -> Theory:
+    """`form_of`, with the people that the theory's newest fit found."""
+    return with_fit(form_of(trace, state, name), state)
+
+
+def with_fit(form: Theory, state: RunState) -> Theory:
+    """A theory with the people that its newest fit found, where there is one."""
+    fitted = state.fits.get(form.digest)
+    if fitted is None:
+        return form
+    people = fitted.record.people
+    learned = {name: prior.narrowed(*people[name]) for name, prior in form.priors.items()}
+    return form.with_people(learned, pooled=fitted.record.pooled)
+
+
+def fits_of(run: Run, names: Iterable[Digest]) -> list[Digest]:
+    """Records of the newest fits of theories, as inputs of what uses their people."""
+    return [run.state.fits[name].digest for name in names if name in run.state.fits]
+
+
+def form_of(trace: Trace, state: RunState, name: str) -> Theory:
+    """A checked theory of a run with its declared ranges, by its name or by the beginning of its digest.
+
+    Raises:
+        RunMissingError: None, or more than one, is called so.
+    """
+    found = [
+        digest
+        for digest, known in state.theories.items()
+        if known.record.name == name or digest.startswith(name)
+    ]
+    if len(found) != 1 or not name:
+        there = ", ".join(
+            f"{item.record.name} ({digest[:6]})" for digest, item in state.theories.items()
+        )
+        raise RunMissingError(
+            f"{len(found)} theories of the run are called {name!r}; give the beginning of a digest. There are: {there}."
+        )
+    known = state.theories[found[0]].record
+    source = trace.artifacts.get(found[0]).decode()
+    return read_program(TheoryProgram(source, known.author, known.parents))
+
+
+def begin(run: Run) -> Recorded[CampaignStarted]:
+    """Write down that a campaign began, or find it written down.
+
+    Raises:
+        FlowError: The run was begun by another version of the laboratory's code, whose steps this one would not find.
+    """
+    now = started(run.config)
+    before = run.trace.recorded("start")
+    if before is None:
+        return run.record(now, name="start")
+    assert isinstance(before.record, CampaignStarted)
+    if before.record.science != now.science:
+        raise FlowError(
+            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
+            f"({before.record.science[:8]}, now {now.science[:8]}); go on with what began it, or start anew."
+        )
+    changed = [
+        name for name, value in now.versions.items() if before.record.versions.get(name) != value
+    ]
+    if changed:
+        run.progress.note(
+            f"going on with another version of {', '.join(changed)} than the run was begun with"
+        )
+    return run.record(before.record, name="start")
+
+
+def science(root: Path = ROOT) -> Fingerprint:
+    """Digest of the source files under ``root`` that decide what a step computes.
+
+    The page and recruitment are not among them: what they did is a record, and a fault in them must be mended while
+    people are waited for.
+    """
+    collectors = [root / "experiments" / "participants" / name for name in ("web", "prolific")]
+    files = sorted(
+        path
+        for name in ("theories", "experiments", "judges", "memory")
+        for kind in ("*.py", "*.md")  # prompts decide what a step computes, too
+        for path in (root / name).rglob(kind)
+        if not any(path.is_relative_to(folder) for folder in collectors)
+    )
+    return digest_of(
+        {str(path.relative_to(root)): digest_bytes(path.read_bytes()) for path in files}
+    )
+
+
+def has_run(folder: Path) -> bool:
+    """Whether a journal was begun in ``folder``; a process killed while it made one leaves an empty file."""
+    return holds_journal(folder)
+
+
+def check_run(folder: Path) -> None:
+    """Raise `RunMissingError` unless `has_run`."""
+    if not has_run(folder):
+        raise RunMissingError(
+            f"there is no run in {folder}. `lakatos status` lists the runs that there are."
+        )
+
+
+def started(config: CampaignConfig) -> CampaignStarted:
+    """The first record of a run."""
+    versions = {name: version(name) for name in ("numpy", "scipy", "pydantic")}
+    return CampaignStarted(
+        config=config.model_dump(mode="json"),
+        versions={"lakatos": ENGINE_VERSION, "python": platform.python_version(), **versions},
+        science=science(),
+    )

@@ -1,0 +1,155 @@
+"""Who answers in a campaign: the source of participants that a study asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import DataMissingError
+from lakatos.experiments.participants import SOURCES
+from lakatos.experiments.participants.simulated import Behaviour, Respond
+from lakatos.experiments.participants.source import ParticipantSource, StudySettings
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.flows.errors import StudyError
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.theories.behave import behave
+from lakatos.theories.check import load_theory
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition
+from lakatos.theories.prior import draw_population
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+
+Array = NDArray[np.float64]
+
+
+def make_source(
+    config: CampaignConfig,
+    folder: Path,
+    data: Path | None,
+    sealed_rows: Mapping[str, Sequence[int]] | None,
+) -> tuple[ParticipantSource, Theory | None]:
+    """The source of a study's participants, and the rule that they follow where they are simulated.
+
+    Args:
+        config: The study.
+        folder: Of the run, which keeps what people answer.
+        data: Folder of the published data sets, for archival studies.
+        sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
+
+    Raises:
+        DataMissingError: The study needs data that are not there.
+        EmptyDesignSpaceError: The study's space has no admissible trial.
+        StudyError: The archive cannot be cut into the folds asked for, or nobody can follow the study's program.
+    """
+    people = config.participants
+    hidden = hidden_theory(config) if people.theory or people.program else None
+
+    def respond() -> Respond:
+        assert hidden is not None  # a study of simulated people names a rule
+        return _respond(config, hidden)
+
+    study = StudySettings(
+        folder=folder,
+        domain=DOMAINS[config.domain],
+        space=config.space,
+        seed=config.seed,
+        by_person=config.by_person,
+        participants=people.model_dump(),
+        page=config.page.model_dump(),
+        validation=config.validation.model_dump(),
+        respond=respond,
+        trials=lambda: _foldable(config, archive_trials(config, data)),
+        sealed_rows=sealed_rows,
+    )
+    return SOURCES[people.source].of_study(study), hidden
+
+
+def hidden_theory(config: CampaignConfig) -> Theory:
+    """The rule that simulated people follow: the study's own, or a published one with mechanisms replaced."""
+    if config.participants.program:
+        return read_program(TheoryProgram(config.participants.program, "hidden"))
+    family = FAMILIES[config.domain]
+    title, composition = family.seeds[config.participants.theory]
+    slots = dict(composition.slots) | {
+        slot: tuple(names) for slot, names in config.participants.mechanisms.items()
+    }
+    source = family.grammar.write(Composition(slots, composition.priors), title)
+    return read_program(TheoryProgram(source, "hidden"))
+
+
+def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, ...]:
+    """The archived experiments that the study names.
+
+    Raises:
+        DataMissingError: The data are not there, or no experiment has such a name.
+    """
+    trials = load_archive(config.participants.archive, data or Path("data"))
+    chosen = tuple(
+        item for item in trials if fnmatchcase(item.experiment, config.participants.experiments)
+    )
+    if not chosen:
+        raise DataMissingError(
+            f"no experiment of {config.participants.archive} is called "
+            f"{config.participants.experiments!r}; there are: "
+            f"{', '.join(item.experiment for item in trials)}."
+        )
+    for item in chosen:
+        item.check_comparable()
+    return chosen
+
+
+def _foldable(config: CampaignConfig, trials: tuple[Trials, ...]) -> tuple[Trials, ...]:
+    """The trials, if they can be cut into the folds that the study asks for."""
+    folds = config.validation.folds
+    if folds and len(trials) != 1:
+        raise StudyError(
+            f"folds need an archive with one experiment, and {config.participants.archive} has "
+            f"{len(trials)} that match {config.participants.experiments!r}; name one of them."
+        )
+    domain = DOMAINS[config.domain]
+    if folds and domain.sequential:
+        raise StudyError(
+            "folds are made of trials, and the steps of a schedule cannot be taken apart; give sealed_share "
+            "instead, which seals people where trials are steps."
+        )
+    if folds and 2 * folds > len(trials[0].stimuli):
+        raise StudyError(
+            f"{folds} folds of {len(trials[0].stimuli)} trials leave fewer than two trials in each; "
+            "ask for fewer folds."
+        )
+    return trials
+
+
+def _respond(config: CampaignConfig, hidden: Theory) -> Respond:
+    """How people choose who follow the hidden rule."""
+    domain = DOMAINS[config.domain]
+    sample = domain.candidates(config.space, np.random.default_rng(0), 50)
+    if config.participants.program:
+        with Sandbox() as sandbox:
+            try:
+                load_theory(hidden.program, domain, sandbox, [sample])
+            except TheoryError as error:
+                raise StudyError(
+                    f"the study's program cannot be what people follow: {error}"
+                ) from None
+
+    def respond(
+        stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float
+    ) -> Behaviour:
+        n_drawn = 1 << max(len(order) - 1, 1).bit_length()
+        drawn = draw_population(hidden.priors, n_drawn, rng)
+        people = {name: values[: len(order)] for name, values in drawn.items()} or {
+            "": np.zeros(len(order))
+        }
+        with Sandbox() as sandbox:
+            return behave(hidden, domain, sandbox, people, stimuli, order, rng, random_choice_share)
+
+    return respond

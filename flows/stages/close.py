@@ -1,0 +1,101 @@
+"""Stage: close a cycle and decide whether to go on."""
+
+from __future__ import annotations
+
+from lakatos.flows.errors import FlowError
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.records import CycleClosed, LeaderboardLine
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.design import DISTINCT, distance
+from lakatos.theories.score import is_tie
+from lakatos.theories.scoreboard import Scoreboard
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded
+
+
+@task(name="close")
+async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
+    """Write the leaderboard down and say whether the campaign ends.
+
+    Raises:
+        FlowError: No experiment at all could be run.
+    """
+    board = run.state.board()
+    if not board.standings:
+        raise FlowError(
+            f"no experiment could be run: {stop or 'no data were collected'}. Give the study more "
+            "participants or trials, or rivals that differ more."
+        )
+    improved = _improved(run, board)
+    since = 0 if improved else 1 + _stalled(run)
+    settings = run.config.stop
+    if not stop and cycle >= settings.cycles:
+        stop = f"budget: {settings.cycles} cycles"
+    if not stop and cycle >= settings.least_cycles and since >= settings.patience:
+        stop = f"no improvement over {since} cycles"
+    if not stop and cycle >= settings.least_cycles and not improved and _holds(run, board):
+        stop = "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
+    lines = tuple(
+        LeaderboardLine(
+            theory=line.theory,
+            score=line.score.value,
+            standard_error=line.score.standard_error,
+            skill=line.skill,
+            prequential=line.prequential.value if line.prequential else None,
+            error=line.error,
+            correlation=line.correlation,
+            behind=line.behind.value,
+            behind_error=line.behind.standard_error,
+            tied=line.tied,
+        )
+        for line in board.standings
+    )
+    inputs = [item.digest for item in run.state.collected.values()]
+    inputs += [
+        run.state.scores[line.theory, name].digest
+        for line in board.standings[:2]
+        for name in board.experiments
+    ]
+    inputs += [item.digest for item in run.state.cycles[-1:]]
+    return run.record(
+        CycleClosed(
+            cycle=cycle, leader=board.leader.theory, leaderboard=lines, improved=improved, stop=stop
+        ),
+        name="close",
+        inputs=inputs,
+        position={"cycle": cycle},
+    )
+
+
+def _improved(run: Run, board: Scoreboard) -> bool:
+    """Whether the leader is new since the last cycle and clearly better than the last leader on all data."""
+    if not run.state.cycles:
+        return True
+    last = run.state.cycles[-1].record.leader
+    return board.leader.theory != last and not is_tie(board.of(last).behind)
+
+
+def _stalled(run: Run) -> int:
+    """Cycles without improvement before this one."""
+    count = 0
+    for item in reversed(run.state.cycles):
+        if item.record.improved:
+            break
+        count += 1
+    return count
+
+
+def _holds(run: Run, board: Scoreboard) -> bool:
+    """Whether the leader beat every rival of other behaviour on predictions that were frozen before the data."""
+    leader = board.leader.theory
+    others = [
+        line.theory
+        for line in board.standings[1:]
+        if distance(run, leader, line.theory) >= DISTINCT
+    ]
+
+    def beaten(other: Digest) -> bool:
+        found = run.state.frozen_advantage(leader, other)
+        return found is not None and found[0].value > 0 and not is_tie(found[0])
+
+    return bool(others) and all(beaten(other) for other in others)

@@ -1,0 +1,681 @@
+"""Stage: ask people, take what the inbox holds, and write down the answers. Needs a preregistration.
+
+Collection is a wait. Where people answer one by one, each person's answers become a record and an artifact of their own
+as they arrive, and the pass ends while some are missing; the next pass goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.errors import SourceError, TrialsError
+from lakatos.experiments.participants import SOURCES
+from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
+from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+from lakatos.experiments.participants.prolific.recruiter import lets_in
+from lakatos.experiments.participants.source import Recruitment
+from lakatos.experiments.participants.table import (
+    check_answers,
+    get_answers,
+    get_trials,
+    put_answers,
+    put_table,
+    trials_of_people,
+)
+from lakatos.experiments.participants.web.source import WebParticipants
+from lakatos.experiments.participants.web.study import Experiment
+from lakatos.experiments.participants.web.view import consent_of
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.quality import Exclusion, exclude, for_design
+from lakatos.experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ConsentAsked,
+    DesignChosen,
+    MoreAsked,
+    PersonExcluded,
+    Recruited,
+    SessionHeld,
+    TrialsCollected,
+)
+from lakatos.experiments.stopping import StoppingPlan, decide
+from lakatos.experiments.task import Design, Trials
+from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.interview import interview
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
+from lakatos.flows.stages.preregister import frozen_theory
+from lakatos.theories.score import log_predictive, noise_ceiling
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.inbox import Batch
+from lakatos.traces.record import Tombstone
+from lakatos.traces.step import Recorded, StepContext, Trace
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A pass ended because answers are missing; the next one goes on from there."""
+
+    experiment: str
+    source: str
+    n_completed: int
+    n_arrived: int
+    n_planned: int
+    """People wanted by now, those in place of excluded ones among them."""
+    to_stop: str = ""
+    """Command that stops a recruitment which still lets people in, although collection has ended; it is to be run."""
+
+    @property
+    def text(self) -> str:
+        """What is waited for, and what brings it."""
+        others = self.n_arrived - self.n_completed
+        how = (
+            SOURCES[self.source].brought_by
+            if self.source in SOURCES
+            else "answers arrive through the inbox"
+        )
+        if self.to_stop:
+            return (
+                f"collection of experiment {self.experiment} has ended with {self.n_completed} of {self.n_planned} "
+                "people, and its study on Prolific could still let people in, who would be paid for nothing. Stop it: "
+                f"`{self.to_stop}`. Then `lakatos resume`."
+            )
+        return (
+            f"waiting for {'the language model' if self.source == LANGUAGE_MODEL else 'people'}: {self.n_completed} of "
+            f"{self.n_planned} have completed experiment {self.experiment}"
+            f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
+            "`lakatos resume --enough` goes on with those who have."
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """People who were asked, and what was frozen before."""
+
+    plan: Recorded[Preregistration]
+    recruited: Recorded[Recruited]
+
+
+@task(name="recruit")
+async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Recorded[Recruited]:
+    """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
+    design = _design(run, plan.record)
+    run.progress.stage(
+        cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials"
+    )
+
+    def ask(context: StepContext) -> Recruited:
+        n_participants = deliver(run, plan.record, context.key)
+        return Recruited(
+            experiment=design.name,
+            source=run.config.participants.source,
+            n_participants=n_participants,
+        )
+
+    found = await run.step(
+        "recruit",
+        ask,
+        returns=Recruited,
+        inputs=[plan.digest],
+        position={"cycle": cycle, "experiment": design.name},
+    )
+    record_consent(run, found, design)
+    return found
+
+
+def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> Asked | None:
+    """What was asked in this place already: it stays asked, whatever became of the evidence for asking it.
+
+    The place is the ``number`` of an experiment in its cycle, or the name of an experiment.
+    """
+    if not run.config.by_person:
+        return None
+    for item in run.trace.records(Recruited):
+        event = run.trace.journal.find_record(item.digest)
+        assert event is not None
+        plan = run.trace.get(event.inputs[0], Preregistration)
+        frozen = run.trace.journal.find_record(event.inputs[0])
+        assert frozen is not None
+        chosen = run.trace.get(frozen.inputs[0], DesignChosen)
+        if (
+            chosen.experiment == experiment
+            if experiment
+            else (chosen.cycle, chosen.number) == (cycle, number)
+        ):
+            asked = Asked(Recorded(plan, event.inputs[0]), item)
+            for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
+                run.recall(known)
+            record_consent(run, item, _design(run, plan))
+            run.progress.stage(cycle, "collect", f"{plan.experiment}: people were asked before")
+            return asked
+    return None
+
+
+@task(name="collect")
+async def collect(
+    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[Recruited]
+) -> Recorded[TrialsCollected] | Waiting:
+    """Take the batches that arrived for an experiment and write its trial table, or say that people are missing."""
+    if run.config.by_person:
+        return await collect_people(run, cycle, plan, asked)
+    name = plan.record.experiment
+
+    def take(context: StepContext) -> TrialsCollected:
+        parts = _arrived(run, name)
+        if not parts:  # the inbox was lost: the source gives the same answers to the same key again
+            deliver(run, plan.record, key_of(run.trace, asked))
+            parts = _arrived(run, name)
+        if len(parts) != 1:
+            raise SourceError(
+                f"experiment {name} has {len(parts)} batches in the inbox instead of one; look at it with sqlite3 "
+                f"{run.folder / 'inbox.sqlite'} and remove what does not belong there."
+            )
+        trials = Trials.from_json(parts[0].json())
+        return _collected(run, plan, trials, context.artifacts.put_json(trials.to_json()))
+
+    found = await run.step(
+        "collect",
+        take,
+        returns=TrialsCollected,
+        inputs=[plan.digest, asked.digest],
+        position={"cycle": cycle, "experiment": name},
+    )
+    for batch in _arrived(run, name):
+        run.trace.inbox.mark_taken(batch.digest)
+    run.source.mark_released(_design(run, plan.record))
+    return found
+
+
+async def collect_people(
+    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[Recruited]
+) -> Recorded[TrialsCollected] | Waiting:
+    """Write down who arrived, exclude by the preregistered rules, and make the table of the others.
+
+    A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
+    """
+    name, design = plan.record.experiment, _design(run, plan.record)
+    tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
+    closed = next(
+        (item for item in run.trace.records(CollectionClosed) if item.record.experiment == name),
+        None,
+    )
+    by_model, n_held = run.config.participants.source == LANGUAGE_MODEL, 0
+    while True:
+        wanted = wanted_in(run, name, design)
+        if not tables and closed is None:
+            if by_model:
+                n_held = await interview(run, plan, asked, key_of(run.trace, asked), wanted)
+            deliver(run, plan.record, key_of(run.trace, asked))
+        take_answers(run)
+        people = answers_of(run.trace, name)
+        for item in people:
+            run.recall(item)
+        waiting = Waiting(
+            experiment=name,
+            source=run.config.participants.source,
+            n_completed=sum(item.record.status == "completed" for item in people),
+            n_arrived=len(people),
+            n_planned=wanted,
+        )
+        kept = _kept(run, plan, people)
+        if tables or closed is not None:
+            break
+        closed = stop_early(run, plan, waiting, kept)
+        if closed is not None:
+            break
+        if n_held < waiting.n_planned and by_model:
+            continue  # up to the next look
+        if waiting.n_completed < waiting.n_planned and not by_model:
+            return waiting
+        if not replace_excluded(run, asked, design, waiting, kept):
+            break
+    to_stop = stop_command(run.folder, name)
+    if closed is not None:
+        run.recall(closed)
+        run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
+        if to_stop and not tables:
+            return replace(waiting, to_stop=to_stop)
+        asked_people = {item.digest for item in before_stop(run, closed.record, people)}
+        kept = [item for item in kept if item.digest in asked_people]
+    if len(kept) < 2 and by_model:
+        raise FlowError(
+            f"{len(kept)} of {len(people)} sessions of the language model in experiment {name} count, and theories "
+            f"cannot be compared on fewer than 2; `lakatos data list {run.folder}` shows how the others ended. Use a "
+            "model that answers, or other exclusions, in a new run."
+        )
+    if len(kept) < 2:
+        return waiting
+    kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
+    inputs = [plan.digest, asked.digest, *(item.digest for item in kept)]
+    position: dict[str, int | str] = {"cycle": cycle, "experiment": name}
+    if n_displaced := _displace(run, tables, inputs, people):
+        position["displaced"] = n_displaced
+
+    def take(context: StepContext) -> TrialsCollected:
+        n_options = run.domain.n_options(design.stimuli)
+        table = put_table(
+            context.artifacts, plan.record.design, [item.record.answers for item in kept], n_options
+        )
+        return _collected(run, plan, get_trials(context.artifacts, table), table)
+
+    found = await run.step(
+        "collect", take, returns=TrialsCollected, inputs=inputs, position=position
+    )
+    # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
+    run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
+    if to_stop:
+        run.progress.note(
+            f"everybody has answered experiment {name}; its study on Prolific still runs: {to_stop}"
+        )
+    return found
+
+
+def wanted_in(run: Run, experiment: str, design: Design) -> int:
+    """People wanted in an experiment by now: those planned, and those asked for later."""
+    for item in run.trace.records(MoreAsked):
+        if item.record.experiment == experiment:
+            run.recall(item)
+    return run.state.wanted.get(experiment, design.n_participants)
+
+
+def replace_excluded(
+    run: Run,
+    asked: Recorded[Recruited],
+    design: Design,
+    waiting: Waiting,
+    kept: Sequence[Recorded[AnswersArrived]],
+) -> bool:
+    """Ask for people in place of those who completed and are excluded, as far as the preregistered number goes.
+
+    Returns:
+        Whether somebody was asked for.
+    """
+    n_before = sum(
+        item.record.n_more
+        for item in run.trace.records(MoreAsked)
+        if item.record.experiment == waiting.experiment and item.record.preregistered
+    )
+    n_good = sum(item.record.status == "completed" for item in kept)
+    n_more = min(design.n_participants - n_good, run.config.exclusions.replacements - n_before)
+    if n_more <= 0:
+        return False
+    n_excluded = waiting.n_completed - n_good
+    reason = f"{n_excluded} of {waiting.n_completed} people who completed are excluded by the preregistered rules"
+    run.record(
+        more_asked(waiting.experiment, waiting.n_planned, n_more, reason, preregistered=True),
+        name="ask_more",
+        inputs=[asked.digest],
+        position={"experiment": waiting.experiment, "wanted": waiting.n_planned + n_more},
+    )
+    run.progress.note(f"{waiting.experiment}: {n_more} more people are asked for, as {reason}")
+    return True
+
+
+def more_asked(
+    experiment: str, n_before: int, n_more: int, reason: str, *, preregistered: bool
+) -> MoreAsked:
+    """That more people are wanted."""
+    return MoreAsked(
+        experiment=experiment,
+        n_participants=n_before + n_more,
+        n_more=n_more,
+        preregistered=preregistered,
+        reason=reason,
+    )
+
+
+def stop_command(folder: Path, experiment: str) -> str:
+    """The command that stops an experiment's study on Prolific, where the books say that it could still let people in.
+
+    Empty where there is no such study.
+    """
+    if not (folder / LEDGER_FILE).exists():
+        return ""
+    with Ledger(folder / LEDGER_FILE) as ledger:
+        if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
+            return ""
+    return command_to_stop(folder, experiment)
+
+
+def command_to_stop(folder: Path, experiment: str) -> str:
+    """What to type to let nobody in any more."""
+    return f"lakatos prolific pay {folder} --experiment {experiment} --stop"
+
+
+def take_answers(run: Run) -> None:
+    """Turn every person's batch in the inbox, of whatever experiment, into a record and an artifact.
+
+    Answers of people whose withdrawal was cut short after it was recorded are erased now.
+
+    Raises:
+        SourceError: A batch belongs to no experiment that people were asked for.
+        TrialsError: Somebody answered what was not asked.
+    """
+    gone = erased(run.trace)
+    for item in run.trace.records(AnswersArrived):
+        if item.digest in gone:
+            run.trace.artifacts.erase(item.record.answers)
+    pending = [batch for batch in run.trace.inbox.pending() if "person" in batch.json()]
+    if not pending:
+        return
+    asked = {item.record.experiment: item for item in run.trace.records(Recruited)}
+    sessions = {
+        (item.record.experiment, item.record.person): [item.digest]
+        for item in run.trace.records(SessionHeld)
+    }
+    designs = {
+        item.record.experiment: _design(run, item.record)
+        for item in run.trace.records(Preregistration)
+    }
+    for batch in pending:
+        answers = PersonAnswers.from_json(batch.json())
+        if (answers.source == LANGUAGE_MODEL) != (run.config.participants.source == LANGUAGE_MODEL):
+            raise SourceError(
+                f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
+                f"asks {run.config.participants.source!r}: answers of a language model are never mixed with those of "
+                f"people. `lakatos data withdraw {run.folder} {answers.person[:12]}` removes them; use a run of its "
+                "own for them."
+            )
+        if answers.experiment not in asked:
+            if not run.config.asks_people:
+                continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
+            raise SourceError(
+                f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
+                f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
+            )
+        try:
+            check_answers(answers, designs[answers.experiment], run.domain)
+        except TrialsError as error:
+            raise TrialsError(
+                f"{error} `lakatos data withdraw {run.folder} {answers.person[:12]}` removes it."
+            ) from None
+        run.trace.record(
+            AnswersArrived(
+                experiment=answers.experiment,
+                person=answers.person,
+                status=answers.status,
+                answers=put_answers(run.trace.artifacts, answers, batch.salt),
+                n_answers=len(answers.trial),
+                consent=answers.consent,
+                language=answers.language,
+                source=answers.source,
+                arrived_utc=batch.delivered_utc if run.config.asks_people else "",
+            ),
+            name="arrive",
+            inputs=[
+                asked[answers.experiment].digest,
+                *sessions.get((answers.experiment, answers.person), ()),
+            ],
+            position={"batch": batch.digest},
+        )
+        run.trace.inbox.mark_taken(batch.digest)
+
+
+def erased(trace: Trace) -> set[Digest]:
+    """Targets of tombstones."""
+    return {item.record.target for item in trace.records(Tombstone)}
+
+
+def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]]:
+    """Answers to these experiments that were not withdrawn, in the order of their arrival."""
+    gone = erased(trace)
+    return [
+        item
+        for item in trace.records(AnswersArrived)
+        if item.record.experiment in experiments and item.digest not in gone
+    ]
+
+
+def close_collection(
+    run: Run, waiting: Waiting, reason: str, *, n_decided: int = 0
+) -> Recorded[CollectionClosed]:
+    """Go on with the people who have answered; ``n_decided`` of them by a preregistered rule, 0 without one."""
+    return run.trace.record(
+        CollectionClosed(
+            experiment=waiting.experiment,
+            n_completed=waiting.n_completed,
+            n_planned=waiting.n_planned,
+            n_decided=n_decided,
+            reason=reason,
+        ),
+        name="close_collection",
+        position={"experiment": waiting.experiment},
+    )
+
+
+def stop_early(
+    run: Run,
+    plan: Recorded[Preregistration],
+    waiting: Waiting,
+    kept: Sequence[Recorded[AnswersArrived]],
+) -> Recorded[CollectionClosed] | None:
+    """End a collection whose preregistered Bayes factor was reached at a look, before everybody planned had answered.
+
+    Args:
+        run: The campaign.
+        plan: What was frozen.
+        waiting: How far collection is.
+        kept: People whose answers count, in order of arrival.
+    """
+    chosen = run.state.designs[waiting.experiment].record
+    rivals = [name for name in chosen.rivals if name in plan.record.rivals]
+    if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
+        return None
+    design = _design(run, plan.record)
+    people = [get_answers(run.trace.artifacts, item.record.answers) for item in kept]
+    trials = trials_of_people(design, people, run.domain.n_options(design.stimuli))
+    frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
+    columns = []
+    for name in rivals:
+        (evidence,) = run.laboratory.evidence(
+            frozen_theory(run, name, frozen), [trials], plan.record.n_draws
+        )
+        columns.append(log_predictive(evidence).log_predictive)
+    ties = [
+        (rivals.index(pair.first), rivals.index(pair.second))
+        for pair in chosen.powers
+        if not pair.separable and {pair.first, pair.second} <= set(rivals)
+    ]
+    found = decide(
+        StoppingPlan(chosen.looks, chosen.bayes_factor), np.stack(columns, axis=1), ties=ties
+    )
+    if found.winner is None or found.n_participants == chosen.looks[-1]:
+        return None
+    reason = (
+        f"at the look after {found.n_participants} people {run.state.name(rivals[found.winner])} had a Bayes factor of "
+        f"at least {chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
+    )
+    return close_collection(run, waiting, reason, n_decided=found.n_participants)
+
+
+def before_stop(
+    run: Run, closed: CollectionClosed, people: Sequence[Recorded[AnswersArrived]]
+) -> list[Recorded[AnswersArrived]]:
+    """The people who would have been asked had collection stopped at the look that ended it.
+
+    Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
+    all count.
+    """
+    if not closed.n_decided or run.config.participants.source != "simulated":
+        return list(people)
+    excluded = {item.record.answers for item in run.trace.records(PersonExcluded)}
+    n_kept = 0
+    for place, item in enumerate(people):
+        n_kept += item.digest not in excluded
+        if n_kept == closed.n_decided:
+            return list(people[: place + 1])
+    return list(people)
+
+
+def waiting_in(state: RunState) -> Waiting | None:
+    """What a run waits for, by its records."""
+    for name, asked in state.recruited.items():
+        people = state.answers.get(name, ())
+        n_completed = sum(item.record.status == "completed" for item in people)
+        stale = name in state.collected or name in state.closed or name in state.withdrawn
+        wanted = state.wanted.get(name, asked.record.n_participants)
+        if state.config and state.config.by_person and not stale and n_completed < wanted:
+            return Waiting(name, asked.record.source, n_completed, len(people), wanted)
+    return None
+
+
+def record_consent(run: Run, asked: Recorded[Recruited], design: Design) -> None:
+    """Write down, in every language, the text that people of an experiment agree to."""
+    if not isinstance(run.source, WebParticipants):
+        return
+    source = run.source
+    experiment = Experiment(
+        key_of(run.trace, asked), source.domain.name, design, source.seed, source.page, source.texts
+    )
+    for language in sorted(source.texts):
+        lines = consent_of(experiment, language)
+        run.record(
+            ConsentAsked(
+                experiment=design.name,
+                language=language,
+                text=run.trace.artifacts.put_json({"consent": lines}),
+                text_version=run.config.page.consent_version,
+            ),
+            name="consent",
+            inputs=[asked.digest],
+            position={"language": language},
+        )
+
+
+def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
+    """Ask the source under ``key`` and put what it answers into the inbox; returns the number of people."""
+    recruitment = run.source.recruit(plan, _design(run, plan), key)
+    for item in run.trace.records(MoreAsked):
+        if item.record.experiment == plan.experiment:
+            run.source.want(recruitment, item.record.n_participants)
+    for number, payload in enumerate(run.source.poll(recruitment)):
+        # Nobody's answers are at stake where people are simulated or published, and runs must be repeatable.
+        salt = digest_of({"key": key, "number": number})
+        run.trace.inbox.deliver(
+            run.config.participants.source, payload, batch_key=f"{key}:{number}", salt=salt
+        )
+    return recruitment.n_participants
+
+
+def _displace(
+    run: Run,
+    tables: Sequence[Recorded[TrialsCollected]],
+    inputs: Sequence[Digest],
+    people: Sequence[Recorded[AnswersArrived]],
+) -> int:
+    """Erase a table that lacks somebody who joined; returns how many tables were erased so far.
+
+    A table that holds somebody who withdrew is stale already, with all that rests on it.
+    """
+    gone = erased(run.trace)
+    n_displaced = 0
+    for table in tables:
+        event = run.trace.journal.find_record(table.digest)
+        assert event is not None
+        if table.digest in gone:
+            n_displaced += 1
+        elif not gone.intersection(event.inputs) and list(event.inputs) != list(inputs):
+            new = [item.digest for item in people if item.digest not in event.inputs]
+            run.trace.record(
+                Tombstone(
+                    target=table.digest,
+                    reason=f"the people of experiment {table.record.experiment} changed",
+                ),
+                name="displace",
+                inputs=new,
+            )
+            n_displaced += 1
+    return n_displaced
+
+
+def n_counting(run: Run, state: RunState, name: str) -> int:
+    """How many people's answers to an experiment would count if nobody else came; nothing is written down.
+
+    Args:
+        run: That a pass is about to carry on; its own state does not know of the experiment before it does.
+        state: All that is recorded.
+        name: Of the experiment.
+    """
+    people = answers_of(run.trace, name)
+    found = _exclusions(run, state.recruited, state.preregistrations[name], people)
+    return len(people) - len({exclusion.place for exclusion in found})
+
+
+def _exclusions(
+    run: Run,
+    recruited: Iterable[str],
+    plan: Recorded[Preregistration],
+    people: Sequence[Recorded[AnswersArrived]],
+) -> list[Exclusion]:
+    """Who is excluded by which preregistered rule; ``recruited`` names the experiments that people were asked for."""
+    before = [known for known in recruited if known != plan.record.experiment]
+    earlier = {item.record.person for item in answers_of(run.trace, *before)}
+    answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
+    rules = for_design(run.config.exclusions.rules, _design(run, plan.record).n_presentations)
+    return exclude(answers, rules, earlier)
+
+
+def _kept(
+    run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
+) -> list[Recorded[AnswersArrived]]:
+    """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
+    name, found = plan.record.experiment, _exclusions(run, run.state.recruited, plan, people)
+    for exclusion in found:
+        item = people[exclusion.place]
+        run.record(
+            PersonExcluded(
+                experiment=name,
+                person=item.record.person,
+                answers=item.digest,
+                rule=exclusion.rule.key,
+                words=exclusion.rule.words,
+                value=exclusion.value,
+            ),
+            name="exclude",
+            inputs=[plan.digest, item.digest],
+            position={"rule": exclusion.rule.key},
+        )
+    out = {exclusion.place for exclusion in found}
+    return [item for place, item in enumerate(people) if place not in out]
+
+
+def _collected(
+    run: Run, plan: Recorded[Preregistration], trials: Trials, artifact: Digest
+) -> TrialsCollected:
+    ceiling = noise_ceiling(trials)
+    return TrialsCollected(
+        experiment=plan.record.experiment,
+        preregistration=plan.digest,
+        trials=artifact,
+        n_participants=trials.n_participants,
+        n_responses=trials.n_responses,
+        n_people=trials.n_people,
+        pooled=trials.pooled,
+        ceiling=None if ceiling is None else ceiling.value,
+        ceiling_error=None if ceiling is None else ceiling.standard_error,
+        language_model=run.config.participants.model,
+    )
+
+
+def _design(run: Run, plan: Preregistration) -> Design:
+    return design_from_json(run.trace.artifacts.get_json(plan.design))
+
+
+def key_of(trace: Trace, asked: Recorded[Recruited]) -> Digest:
+    """Of the step that asked."""
+    event = trace.journal.find_record(asked.digest)
+    assert event is not None
+    return event.key
+
+
+def _arrived(run: Run, experiment: str) -> list[Batch]:
+    """Batches of an experiment that wait in the inbox."""
+    return [
+        batch for batch in run.trace.inbox.pending() if batch.json()["experiment"] == experiment
+    ]

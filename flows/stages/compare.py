@@ -1,0 +1,157 @@
+"""Stage: how close theories came to the hidden rule, where there is one, and how they lie to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.errors import ExperimentError
+from lakatos.experiments.task import Stimuli, Trials, with_random_sides
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.records import TheoriesMapped, TruthCompared
+from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.stages.design import sample_of_space
+from lakatos.theories.distance import theory_map
+from lakatos.theories.theory import LAPSE, Theory
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+Array = NDArray[np.float64]
+TRUTH_DRAWS = 256
+SAMPLED = 20_000
+POOL_SAMPLED = 2_000
+SCHEDULES = 8
+MAPPED = 400
+"""Trials on which theories are mapped."""
+LONGEST = 400
+"""Steps of the sequences in which repetitions are counted."""
+
+
+@task(name="compare_truth")
+async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
+    """How close the leader and the published theories came to the hidden rule, over all trials of the space."""
+    hidden = run.hidden
+    if hidden is None:
+        return None
+    names = [run.state.board().leader.theory, *run.state.seeds]
+    names = list(dict.fromkeys([*names, *run.state.pool]))
+
+    def work(context: StepContext) -> TruthCompared:
+        parts = _space(run, context.rng)
+        sample = [
+            part.take(np.sort(context.rng.permutation(len(part))[:POOL_SAMPLED]))
+            for part in parts[:1]
+        ]
+        if run.domain.sequential:
+            sample = parts
+        told = [name for name in names if name == names[0] or name in run.state.seeds]
+        corrected = _distances(run, hidden, told, parts, lapse=False)
+        return TruthCompared(
+            hidden=hidden.name,
+            n_trials=sum(map(len, parts)),
+            corrected=corrected,
+            uncorrected=_distances(run, hidden, told, parts, lapse=True),
+            pool=_distances(run, hidden, names, sample, lapse=False),
+            sequence=_sequence_statistics(run, hidden, told[0], parts[0], context.rng),
+        )
+
+    return await run.step(
+        "compare_truth",
+        work,
+        returns=TruthCompared,
+        inputs=[run.state.cycles[-1].digest, *fits_of(run, names)],
+    )
+
+
+def _space(run: Run, rng: np.random.Generator) -> list[Stimuli]:
+    """All trials of the space, each with its sides by lot; a sample of one too large to list; or some schedules."""
+    if run.domain.sequential:
+        return [run.domain.candidates(run.config.space, rng, SAMPLED) for _ in range(SCHEDULES)]
+    try:
+        stimuli = run.domain.space(run.config.space)
+    except ExperimentError:
+        stimuli = run.domain.candidates(run.config.space, rng, SAMPLED)
+    return [with_random_sides(run.domain, stimuli, rng)]
+
+
+def _distances(
+    run: Run, hidden: Theory, names: Sequence[Digest], parts: Sequence[Stimuli], *, lapse: bool
+) -> dict[Digest, float]:
+    """Mean squared error of each theory's choice proportions against the rule's.
+
+    Like is compared with like: lapses are left out on both sides, and only where both declare some; errors that a rule
+    makes in other ways are people's behaviour, which a theory has to predict.
+    """
+
+    def proportions(theory: Theory, lapse: bool) -> Array:
+        return np.concatenate(
+            [run.laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts]
+        )
+
+    if not names:
+        return {}
+    truths: dict[bool, Array] = {}
+    found = {}
+    for name in names:
+        theory = run.theory(name)
+        kept = lapse or not all(LAPSE in item.priors for item in (hidden, theory))
+        if kept not in truths:
+            truths[kept] = proportions(hidden, kept)
+        found[name] = float(np.mean((proportions(theory, kept) - truths[kept]) ** 2))
+    return found
+
+
+def _sequence_statistics(
+    run: Run, hidden: Theory, leader: Digest, stimuli: Stimuli, rng: np.random.Generator
+) -> dict[str, dict[str, float]]:
+    """How often people repeat their last choice under the rule and under the leader; empty where neither learns."""
+    theories = {"hidden": hidden, leader: run.theory(leader)}
+    if not any(theory.learns for theory in theories.values()):
+        return {}
+    n_steps = len(stimuli) if run.domain.sequential else min(len(stimuli), LONGEST)
+    part = (
+        stimuli.take(range(n_steps))
+        if run.domain.sequential
+        else stimuli.take(rng.permutation(len(stimuli))[:n_steps])
+    )
+    people = run.laboratory.simulate(list(theories.values()), part, TRUTH_DRAWS, rng)
+    return {name: repetitions(trials) for name, trials in zip(theories, people, strict=True)}
+
+
+def repetitions(trials: Trials) -> dict[str, float]:
+    """Shares of steps at which people do the same as in the step before: in all, and by what that was followed by."""
+    sequences = trials.sequences
+    there = (sequences.trial[:, 1:] >= 0) & (sequences.trial[:, :-1] >= 0)
+    same = sequences.response[:, 1:] == sequences.response[:, :-1]
+    kinds = {"in all": there}
+    if "reward" in sequences.feedback:
+        won = sequences.feedback["reward"][:, :-1] > 0
+        kinds |= {"after a reward": there & won, "after none": there & ~won}
+    return {name: float(same[rows].mean()) for name, rows in kinds.items() if rows.any()}
+
+
+@task(name="map_theories")
+async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
+    """Lay out the pool's theories by what their people choose, on trials of the space."""
+    names = list(run.state.pool)
+    if len(names) < 3:
+        return None
+
+    def work(context: StepContext) -> TheoriesMapped:
+        stimuli = sample_of_space(run, context.rng, MAPPED)
+        shares = np.stack(
+            [run.laboratory.proportions(run.theory(name), stimuli, TRUTH_DRAWS) for name in names]
+        )
+        gaps = np.sqrt(((shares[:, None] - shares[None]) ** 2).mean(axis=(2, 3)))
+        found = theory_map(gaps)
+        return TheoriesMapped(
+            theories=tuple(names),
+            positions=tuple((float(x), float(y)) for x, y in found.positions),
+            shown=found.shown,
+            n_trials=len(stimuli),
+        )
+
+    inputs = [run.state.cycles[-1].digest, *fits_of(run, names)]
+    return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)

@@ -1,0 +1,285 @@
+"""Stage: the verdict, on data that the loop has not seen where there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.participants.archival import ArchivalParticipants
+from lakatos.experiments.record import SealedOpened
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.records import EXPLORATORY, Concluded, CrossValidated, ErrorOnTrials
+from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.stages.compare import compare_truth, map_theories
+from lakatos.theories.record import SealedScored, Units
+from lakatos.theories.score import Estimate, log_predictive, paired_difference, squared_errors
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+Array = NDArray[np.float64]
+
+
+@task(name="open_sealed")
+async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
+    """Open the sealed answers of an archive, once the loop has ended."""
+    source = run.source
+    if not isinstance(source, ArchivalParticipants) or not source.sealed():
+        return None
+
+    def work(context: StepContext) -> SealedOpened:
+        sealed = source.sealed()
+        return SealedOpened(
+            experiments=tuple(item.experiment for item in sealed),
+            trials=tuple(context.artifacts.put_json(item.to_json()) for item in sealed),
+            n_trials=sum(len(item.stimuli) for item in sealed),
+            n_responses=sum(item.n_responses for item in sealed),
+        )
+
+    return await run.step(
+        "open_sealed", work, returns=SealedOpened, inputs=[run.state.cycles[-1].digest]
+    )
+
+
+@task(name="score_sealed")
+async def score_sealed(run: Run) -> None:
+    """Score all rivals on the sealed answers, with the people that the open ones taught."""
+    opened = run.state.sealed
+    if opened is None:
+        return
+    trials = [run.trials_of(digest) for digest in opened.record.trials]
+    n_draws = run.config.theories.draws
+
+    def score(name: Digest, context: StepContext) -> SealedScored:
+        evidence = run.laboratory.evidence(run.theory(name), trials, n_draws)
+        squared = [
+            squared_errors(item.probabilities.mean(axis=0), item.trials) for item in evidence
+        ]
+        return SealedScored(
+            theory=name,
+            experiments=opened.record.experiments,
+            n_draws=n_draws,
+            scores=tuple(Units.of(log_predictive(item)) for item in evidence),
+            squared=tuple(tuple(item.tolist()) for item in squared),
+        )
+
+    for name in run.state.pool:
+        inputs = [opened.digest, run.state.theories[name].digest, *fits_of(run, [name])]
+        await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
+
+
+@task(name="conclude")
+async def conclude(run: Run) -> Recorded[Concluded]:
+    """Say which theory leads, on what evidence, and by how much."""
+    run.progress.stage(len(run.state.cycles), "verdict", "")
+    opened = run.state.sealed
+    await score_sealed(run)
+    truth = await compare_truth(run)
+    await map_theories(run)
+    inputs = [run.state.cycles[-1].digest]
+    further = (run.state.confirmation, run.state.sensitivity)
+    inputs += [item.digest for item in (opened, truth, *further) if item is not None]
+    inputs += [item.digest for item in run.state.sealed_scores.values()]
+    inputs += [fold.digest for fold in run.state.folds]
+    inputs += [
+        run.state.scores[name, item].digest
+        for name in run.state.pool
+        for item in run.state.collected
+    ]
+
+    def work(context: StepContext) -> Concluded:
+        board = run.state.board()
+        leader = board.leader.theory
+        seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
+        rivals = [name for name in seeds if name != leader]
+        errors = tuple(_errors(run, name) for name in dict.fromkeys([leader, *seeds]))
+        rival, advantage, basis, n_compared = _advantage(run, leader, rivals)
+        interval = advantage.interval_of_chosen(n_compared) if advantage else None
+        holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
+        cross_validated = _cross_validated(run)
+        stop = run.state.cycles[-1].record.stop
+        return Concluded(
+            leader=leader,
+            runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
+            holds=holds,
+            text=" ".join(
+                [
+                    _text(
+                        run,
+                        leader,
+                        rival,
+                        advantage,
+                        n_compared,
+                        basis,
+                        holds,
+                        errors,
+                        cross_validated,
+                    ),
+                    *(item.record.text for item in further if item is not None),
+                    *_whose(run),
+                ]
+            ),
+            stop=stop,
+            advantage=advantage.value if advantage else None,
+            advantage_error=advantage.standard_error if advantage else None,
+            interval=interval,
+            n_compared=n_compared,
+            basis=basis,
+            errors=errors,
+            cross_validated=cross_validated,
+        )
+
+    return await run.step("conclude", work, returns=Concluded, inputs=inputs)
+
+
+def _errors(run: Run, name: Digest) -> ErrorOnTrials:
+    """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
+    groups: dict[str, list[Array]] = {}
+    opened = []
+    for experiment in run.state.collected:
+        trials = run.trials(experiment)
+        predicted = np.asarray(run.state.scores[name, experiment].record.proportions)
+        squared = squared_errors(predicted.reshape(len(trials.stimuli), -1), trials)
+        opened.append(squared.mean())
+        groups.setdefault(run.state.designs[experiment].record.archive or experiment, []).append(
+            squared
+        )
+    if name not in run.state.sealed_scores:
+        return ErrorOnTrials(
+            theory=name,
+            open=float(np.mean(opened)),
+            sealed=None,
+            sealed_error=None,
+            all=float(np.mean(opened)),
+            sealed_score=None,
+        )
+    sealed = run.state.sealed_scores[name].record
+    for experiment, values in zip(sealed.experiments, sealed.squared, strict=True):
+        if experiment in groups:
+            groups[experiment].append(np.asarray(values))
+    flat = np.concatenate(sealed.squared)
+    scores = [item.scores.mean for item in sealed.scores]
+    return ErrorOnTrials(
+        theory=name,
+        open=float(np.mean(opened)),
+        sealed=float(flat.mean()),
+        sealed_error=float(flat.std(ddof=1) / np.sqrt(len(flat))) if len(flat) > 1 else None,
+        all=float(np.mean([np.concatenate(parts).mean() for parts in groups.values()])),
+        sealed_score=float(np.mean(scores)),
+    )
+
+
+def _advantage(
+    run: Run, leader: Digest, rivals: Sequence[Digest]
+) -> tuple[Digest | None, Estimate | None, str, int]:
+    """The first rival that comes closest to the leader on the most trustworthy data there are, and by how much.
+
+    The leader was chosen on the same data, so it counts how many theories it was chosen from. That it must beat every
+    rival needs no correction: a false claim would have to be false for each.
+    """
+    if not rivals:
+        return None, None, "no first rival", 1
+    n_compared = 1
+    frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
+    if run.state.sealed_scores:
+        own = {name: item.record.scores for name, item in run.state.sealed_scores.items()}
+        scores = {name: [units.scores for units in items] for name, items in own.items()}
+        found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
+        basis = "sealed trials, populations learned from the open ones"
+        n_compared = len(scores)
+    elif all(item is not None for item in frozen.values()):
+        found = {name: item[0] for name, item in frozen.items() if item is not None}
+        n_experiments = min(item[1] for item in frozen.values() if item is not None)
+        basis = f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
+        frozen_names = {
+            name for (name, _), item in run.state.scores.items() if item.record.frozen is not None
+        }
+        n_compared = len(frozen_names & set(run.state.pool))
+    else:
+        found = {name: run.state.board().of(name).behind for name in rivals}
+        basis = EXPLORATORY
+    closest = min(found, key=lambda name: found[name].value)
+    return closest, found[closest], basis, n_compared
+
+
+def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
+    folds = [item.record for item in run.state.folds]
+    if not folds:
+        return ()
+    n_trials = sum(len(fold.rows) for fold in folds)
+    observed = np.concatenate([fold.observed for fold in folds])
+    predictions = {"leader": np.concatenate([fold.predicted for fold in folds])}
+    for name in sorted(
+        set(folds[0].baselines).intersection(*(fold.baselines for fold in folds))
+    ):  # as read from disk
+        predictions[name] = np.concatenate([fold.baselines[name] for fold in folds])
+    lines = []
+    for name, predicted in predictions.items():
+        squared = ((predicted - observed) ** 2).reshape(n_trials, -1).mean(axis=1)
+        lines.append(
+            CrossValidated(
+                name=name,
+                error=float(squared.mean()),
+                standard_error=float(squared.std(ddof=1) / np.sqrt(len(squared))),
+            )
+        )
+    return tuple(lines)
+
+
+def _whose(run: Run) -> list[str]:
+    """Said wherever the verdict is, where no people answered but a language model."""
+    name = run.config.participants.model
+    return (
+        [f"All answers are those of the language model {name!r}, none of people."] if name else []
+    )
+
+
+def _text(
+    run: Run,
+    leader: Digest,
+    rival: Digest | None,
+    advantage: Estimate | None,
+    n_compared: int,
+    basis: str,
+    holds: bool,
+    errors: Sequence[ErrorOnTrials],
+    cross_validated: Sequence[CrossValidated],
+) -> str:
+    name = run.state.name(leader)
+    parts = []
+    if advantage is None or rival is None:
+        parts.append(f"{name} leads; there is no first rival to compare it with.")
+    else:
+        low, high = advantage.interval_of_chosen(n_compared)
+        chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
+        how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}{chosen}; {basis})"
+        claim = (
+            "predicts choices better than"
+            if holds
+            else "is not shown to predict choices better than"
+        )
+        parts.append(
+            f"{name} {claim} {run.state.name(rival)}, the first rival that comes closest: {how}."
+        )
+    parts.append(f"It says: {run.theory(leader).claim}")
+    own = errors[0]
+    parts.append(
+        f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"
+        + (f" and {own.sealed:.4f} on the sealed ones" if own.sealed is not None else "")
+        + "."
+    )
+    if run.state.truth is not None:
+        truth = run.state.truth.record
+        parts.append(
+            f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
+            f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without the lapses that both declare."
+        )
+    if cross_validated:
+        best = cross_validated[0]
+        parts.append(
+            f"Over {len(run.state.folds)} folds of problems that the whole loop had not seen, the error is "
+            f"{best.error:.4f} (standard error {best.standard_error:.4f})."
+        )
+    return " ".join(parts)

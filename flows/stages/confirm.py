@@ -1,0 +1,242 @@
+"""Stage: a last, preregistered test of what the winner alone predicts, on new people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.power import power_of_people, recovery_power
+from lakatos.experiments.record import DesignChosen, PairPower
+from lakatos.experiments.task import Design, Offer, Stimuli, identities
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.records import ConfirmationFinished
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.collect import Asked, Waiting, collect, recruit, standing
+from lakatos.flows.stages.design import DESIGN_DRAWS, differing
+from lakatos.flows.stages.preregister import CONFIRMATION, preregister
+from lakatos.flows.stages.score import score
+from lakatos.theories.score import paired_difference
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+Array = NDArray[Any]
+Outcome = Literal["confirmed", "refuted", "inconclusive"]
+SIMULATED = 64
+"""People per theory where answers depend on earlier ones."""
+
+
+@task(name="confirm")
+async def confirm(run: Run) -> Recorded[ConfirmationFinished] | Waiting | None:
+    """Ask new people the trials on which the winner and its best rival differ most, and say what came out.
+
+    Returns:
+        The outcome, what is waited for, or None where the study asks for no confirmation.
+    """
+    if not run.config.confirmation.participants:
+        return None
+    cycle = len(run.state.cycles) + 1
+    asked = standing(run, cycle, experiment=CONFIRMATION)
+    if asked is None:
+        chosen = await choose(run, cycle)
+        plan = await preregister(run, cycle, chosen)
+        asked = Asked(plan, await recruit(run, cycle, plan))
+    collected = await collect(run, cycle, asked.plan, asked.recruited)
+    if isinstance(collected, Waiting):
+        return collected
+    leader, rival = run.state.designs[CONFIRMATION].record.rivals
+    await score(
+        run,
+        cycle,
+        [name for name in run.state.theories if name in {*run.state.pool, leader, rival}],
+    )
+    return finish(run, leader, rival)
+
+
+def winner_and_rivals(run: Run) -> tuple[Digest, list[Digest]]:
+    """The leader, and the best theories that differ from it in what they predict; the second best if none does."""
+    ranked = [line.theory for line in run.state.board().standings]
+    differ = differing(run)
+    others = [name for name in ranked[1:] if differ(ranked[0], name)]
+    return ranked[0], (others or ranked[1:2])[: run.config.theories.rivals]
+
+
+async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
+    """Choose the best rival that can be told from the winner, and the trials on which the two differ most."""
+    leader, rivals = winner_and_rivals(run)
+    run.progress.stage(cycle, "confirm", run.state.name(leader))
+    inputs = [run.state.pool[name].digest for name in (leader, *rivals)]
+    inputs += [
+        run.state.scores[name, item].digest
+        for name in (leader, *rivals)
+        for item in run.state.collected
+    ]
+    return await run.step(
+        "choose_confirmation",
+        lambda context: choose_trials(run, context, cycle, leader, rivals),
+        returns=DesignChosen,
+        inputs=inputs,
+        position={"cycle": cycle},
+    )
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A test of the winner against one rival."""
+
+    rival: Digest
+    stimuli: Stimuli
+    power: tuple[float, float]
+    """Probability with which the planned people recover the winner, and the rival, where it is true."""
+
+
+def choose_trials(
+    run: Run, context: StepContext, cycle: int, leader: Digest, rivals: Sequence[Digest]
+) -> DesignChosen:
+    """The best rival that the planned people can tell from the winner, else the one that they nearly can."""
+    settings = run.config.confirmation
+    offers = run.source.offers(context.rng, run.config.design.candidates)
+    contrasts: list[Contrast] = []
+    for rival in rivals:
+        contrasts.append(contrast(run, context, offers, leader, rival))
+        if min(contrasts[-1].power) >= run.config.design.power:
+            break
+    best = max(contrasts, key=lambda item: min(item.power))
+    repetitions = repetitions_of(run)
+    plan = Design(CONFIRMATION, best.stimuli, repetitions, settings.participants)
+    names = [run.state.name(name) for name in (leader, best.rival)]
+    return DesignChosen(
+        cycle=cycle,
+        number=0,
+        experiment=CONFIRMATION,
+        design=context.artifacts.put_json(design_to_json(plan)),
+        rivals=(leader, best.rival),
+        n_candidates=sum(len(offer.stimuli) for offer in offers),
+        n_trials=len(best.stimuli),
+        repetitions=repetitions,
+        n_participants=settings.participants,
+        n_random=0,
+        archive="",
+        information=(0.0,) * len(best.stimuli),
+        powers=(
+            PairPower(
+                first=leader,
+                second=best.rival,
+                power_first=best.power[0],
+                power_second=best.power[1],
+                separable=min(best.power) >= run.config.design.power,
+            ),
+        ),
+        accepted=True,
+        reason=(
+            f"The trials on which {names[0]} and {names[1]} differ most. With {settings.participants} people the first "
+            f"is recovered with probability {best.power[0]:.2f} where it is true, the second with {best.power[1]:.2f}."
+        ),
+    )
+
+
+def contrast(
+    run: Run, context: StepContext, offers: Sequence[Offer], leader: Digest, rival: Digest
+) -> Contrast:
+    """The trials on which two theories, as the data have taught them, differ most, and the power to tell them apart."""
+    settings, repetitions = run.config.confirmation, repetitions_of(run)
+    theories = [run.theory(leader), run.theory(rival)]
+    found: list[tuple[float, Stimuli, list[Array], Array | None]] = []
+    for offer in offers:  # one, or several schedules
+        stimuli, answers = offer.stimuli, []
+        if not run.domain.sequential:
+            answers = [
+                own[0] for own in run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)
+            ]
+            rows = most_different(run, stimuli, answers)
+            stimuli, answers = stimuli.take(rows), [own[:, rows] for own in answers]
+        people, gain = None, 0.0
+        if run.domain.sequential or any(theory.learns for theory in theories):
+            people = run.laboratory.scores_of_simulated_people(
+                theories,
+                DESIGN_DRAWS,
+                stimuli,
+                context.rng,
+                repetitions=repetitions,
+                n_people=SIMULATED,
+            )
+            gain = float(
+                (people[0, :, 0] - people[0, :, 1]).mean()
+                + (people[1, :, 1] - people[1, :, 0]).mean()
+            )
+        found.append((gain, stimuli, answers, people))
+    _, stimuli, answers, people = max(found, key=lambda item: item[0])
+    if people is not None:
+        table = power_of_people(people, settings.participants, context.rng, n_simulations=200)
+    else:
+        table = recovery_power(
+            answers, repetitions, settings.participants, context.rng, n_simulations=200
+        )
+    return Contrast(rival, stimuli, (float(table.power[0, 1]), float(table.power[1, 0])))
+
+
+def repetitions_of(run: Run) -> int:
+    """Presentations of each trial; the steps of a schedule come once."""
+    return 1 if run.domain.sequential else run.config.confirmation.repetitions
+
+
+def most_different(run: Run, stimuli: Stimuli, answers: list[Array]) -> list[int]:
+    """Rows of the trials, different ones, on which two theories' expected choices are farthest apart."""
+    first, second = (own.mean(axis=0) for own in answers)
+    gap = np.abs(first - second).sum(axis=1)
+    keys = identities(run.domain, stimuli)
+    rows: list[int] = []
+    seen: set[bytes] = set()
+    for row in np.argsort(-gap, kind="stable").tolist():
+        if keys[row] not in seen and len(rows) < run.config.confirmation.trials:
+            rows.append(row)
+            seen.add(keys[row])
+    return rows
+
+
+def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFinished]:
+    """Compare the two on predictions frozen before the first person was asked."""
+    pair = [run.state.scores.get((name, CONFIRMATION)) for name in (leader, rival)]
+    names = [run.state.name(name) for name in (leader, rival)]
+    advantage = None
+    if all(item is not None and item.record.frozen is not None for item in pair):
+        own, other = (
+            [item.record.frozen.scores] for item in pair if item is not None and item.record.frozen
+        )
+        advantage = paired_difference(own, other)
+    outcome, text = verdict(names[0], names[1], None if advantage is None else advantage.interval)
+    collected = run.state.collected[CONFIRMATION]
+    return run.record(
+        ConfirmationFinished(
+            winner=leader,
+            rival=rival,
+            outcome=outcome,
+            advantage=None if advantage is None else advantage.value,
+            advantage_error=None if advantage is None else advantage.standard_error,
+            interval=None if advantage is None else advantage.interval,
+            n_participants=collected.record.n_people,
+            text=text,
+        ),
+        name="confirm",
+        inputs=[collected.digest, *(item.digest for item in pair if item is not None)],
+    )
+
+
+def verdict(winner: str, rival: str, interval: tuple[float, float] | None) -> tuple[Outcome, str]:
+    """What the preregistered interval says: ``confirmed``, ``refuted`` or ``inconclusive``, and in words."""
+    if interval is None:
+        return "inconclusive", f"The confirmation of {winner} could not be scored."
+    low, high = interval
+    how = f"(95% interval of its advantage over {rival} {low:+.4f} to {high:+.4f} nats per choice)"
+    if low > 0:
+        return (
+            "confirmed",
+            f"A preregistered test on new people confirmed what {winner} alone predicts {how}.",
+        )
+    if high < 0:
+        return "refuted", f"A preregistered test on new people went against {winner} {how}."
+    return "inconclusive", f"A preregistered test on new people left {winner} open {how}."

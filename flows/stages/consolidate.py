@@ -1,0 +1,433 @@
+"""Stage: turn what was done, and what went wrong, into lessons; and plans that recur into tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lakatos.experiments.task import Stimuli, identities
+from lakatos.flows.roles.codify import codify
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.memory_records import InquiryMade, ToolTried
+from lakatos.flows.run.remember import (
+    keep_library,
+    led,
+    library_in,
+    recorded_calls,
+    study_of,
+    validity_in,
+)
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.epoch import lasting
+from lakatos.flows.stages.inquire import SOUND_OUT
+from lakatos.flows.stages.reflect import write_lessons
+from lakatos.judges.judge import VerdictResolved
+from lakatos.language_models.errors import ToolError
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.memory.codifier import compile_plan
+from lakatos.memory.consolidation import pitfall, plan_of_calls, prospects
+from lakatos.memory.draft import ToolDraft, bundle_of
+from lakatos.memory.errors import CodifierError, ToolRejectedError
+from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
+from lakatos.memory.library import Library, Pitfall, Valid, pitfall_from_overturned
+from lakatos.memory.plan import Call, Plan, Step
+from lakatos.memory.recurrence import Economy
+from lakatos.memory.retirement import OFFERED
+from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.tools import TOOLS
+from lakatos.memory.validation import validate_tool
+from lakatos.theories.grammar import Grammar
+from lakatos.theories.roles.record import Investigated
+from lakatos.theories.score import is_tie
+from lakatos.theories.scoreboard import advantage_on
+from lakatos.traces.digest import Digest, canonical_json
+from lakatos.traces.step import Recorded, StepContext
+
+FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re.DOTALL)
+"""How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
+
+
+@task(name="consolidate")
+async def consolidate(
+    run: Run, cycle: int, settled: list[Recorded[VerdictResolved]]
+) -> list[Recorded[Pitfall]]:
+    """A successor that was expected to win and clearly lost on new data is a pitfall."""
+    learned = []
+    for item in settled:
+        verdict = run.state.verdicts[item.record.verdict].record
+        pair = [
+            run.state.scores[name, item.record.experiment]
+            for name in (verdict.candidate, verdict.incumbent)
+        ]
+        advantage = advantage_on(*(score.record for score in pair))
+        if verdict.probability < 0.5 or advantage.value > 0 or is_tie(advantage):
+            continue
+        checked = run.state.theories[verdict.candidate].record
+        trigger = next(
+            (
+                known.record.location
+                for known in run.state.diagnoses
+                if known.record.cycle == verdict.cycle
+            ),
+            "",
+        )
+        sources = tuple(
+            known.digest for known in run.state.diagnoses if known.record.cycle == verdict.cycle
+        )
+        rests_on = lasting(
+            run, verdict.candidate, verdict.cycle, [item.record.verdict, item.digest]
+        )
+        evidence = (*rests_on, *(score.digest for score in pair))
+        lesson = pitfall_from_overturned(
+            run.config.domain,
+            trigger,
+            checked.change,
+            verdict.probability,
+            advantage.value,
+            item.record.experiment,
+            evidence,
+        )
+        learned.append(
+            run.record(
+                lesson, name="lesson", inputs=(*evidence, *sources), position={"cycle": cycle}
+            )
+        )
+    return learned
+
+
+@task(name="reflect")
+async def reflect(run: Run, cycle: int) -> None:
+    """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
+    domain, state = run.config.domain, run.state
+    for item in state.designs.values():
+        if item.record.cycle == cycle and not item.record.accepted:
+            names = ", ".join(state.name(name) for name in item.record.rivals)
+            asked = f"ask {item.record.n_participants} people {item.record.n_trials} trials to tell them apart"
+            _learn(
+                run,
+                cycle,
+                pitfall(domain, f"design {names}", asked, item.record.reason, (item.digest,)),
+            )
+    location = next(
+        (item.record.location for item in state.diagnoses if item.record.cycle == cycle), ""
+    )
+    for checked in state.refused:
+        if checked.record.cycle == cycle and cycle:
+            change = checked.record.change or f"write {checked.record.name}"
+            trigger = f"{location}; revise"
+            _learn(
+                run,
+                cycle,
+                pitfall(domain, trigger, change, checked.record.reason, (checked.digest,)),
+            )
+    for made in state.inquiries:
+        if made.record.cycle == cycle and (plan := plan_of(run, made)) is not None:
+            _learn(run, cycle, plan)
+    for looked in sorted(state.investigated, key=lambda item: item.digest):  # they end in any order
+        if looked.record.cycle == cycle:
+            _learn_of_role(run, cycle, looked)
+    await write_lessons(run, cycle)
+
+
+def _learn_of_role(run: Run, cycle: int, investigated: Recorded[Investigated]) -> None:
+    """The plan of a conversation in which a model called tools, and how learned ones did in it."""
+    looked = investigated.record
+    study = study_of(run.config.name, run.config.seed)
+    calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in looked.results]
+    situation = f"{looked.task} {looked.subject}"
+    plan = plan_of_calls(run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS)
+    if plan is not None:
+        _learn(run, cycle, plan)
+    drafts = library_in(run).drafts()
+    used = [(call.record.tool, "", call.digest) for call in calls]
+    failed = [found for text in looked.refused if (found := FAILED.match(text))]
+    used += [(found[1], found[2], investigated.digest) for found in failed]
+    for number, (tool, failure, cited) in enumerate(used):
+        if tool in drafts:
+            record = PlanUsed(
+                signature=drafts[tool][1].signature,
+                study=study,
+                tool=tool,
+                success=not failure,
+                failure=failure,
+                hard=failure not in ("", "call"),
+                evidence=(cited,),
+            )
+            run.record(
+                record, name="use plan", inputs=[cited], position={"cycle": cycle, "number": number}
+            )
+
+
+def _learn(run: Run, cycle: int, lesson: Pitfall | Plan) -> None:
+    run.record(lesson, name="lesson", inputs=lesson.evidence, position={"cycle": cycle})
+
+
+def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
+    """The plan of an inquiry, read off its recorded calls, with what it brought; None where it was not finished."""
+    record = made.record
+    if not record.complete or record.plan is None:
+        return None
+    study = study_of(run.config.name, run.config.seed)
+    names = sorted(run.state.name(name) for name in run.state.pool)
+    situation = f"{'design' if record.name == SOUND_OUT else 'revise'}, {record.name}: {', '.join(names[:6])}"
+    paid = _paid(run, made)
+    calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in record.calls]
+    if not record.tool:
+        return plan_of_calls(
+            run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS, paid
+        )
+    steps = tuple(Step.model_validate(item) for item in run.trace.artifacts.get_json(record.plan))
+    return Plan(
+        domain=run.config.domain,
+        study=study,
+        situation=situation,
+        steps=steps,
+        evidence=record.calls,
+        justified_by=paid,
+    )
+
+
+def _paid(run: Run, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
+    """Records of what an inquiry brought: a design that asks its trials, a rival that has its mechanisms.
+
+    That a rival was let in is an opinion of the judges; where they have seats, the lesson rests on these.
+    """
+    record, state = made.record, run.state
+    if record.name == SOUND_OUT:
+        chosen = [
+            item
+            for item in state.designs.values()
+            if (item.record.cycle, item.record.number) == (record.cycle, record.number)
+            and item.record.accepted
+        ]
+        proposed = {
+            key
+            for item in state.proposals(record.cycle, record.number)
+            for key in _asked(run, item.record.trials)
+        }
+        designs = [item for item in chosen if proposed & set(_trials_of(run, item.record.design))]
+        return tuple(item.digest for item in designs)
+    grammar: Grammar = run.family.grammar
+    before = {
+        f"{slot}:{name}"
+        for slot, names in (_leader(run, record.cycle) or {}).items()
+        for name in names
+    }
+    wanted = set(record.remedies) - before
+    rivals = [
+        item.digest
+        for name, item in state.pool.items()
+        if item.record.cycle == record.cycle and wanted & _mechanisms(run, name, grammar)
+    ]
+    seats = [seat.digest for _, seat in sorted(state.seats.items())] if rivals else []
+    return (*rivals, *seats)
+
+
+def _leader(run: Run, cycle: int) -> Mapping[str, Sequence[str]] | None:
+    diagnosed = [item.record.leader for item in run.state.diagnoses if item.record.cycle == cycle]
+    return run.theory(diagnosed[-1]).composition if diagnosed else None
+
+
+def _mechanisms(run: Run, theory: Digest, grammar: Grammar) -> set[str]:
+    literal = run.theory(theory).composition or {}
+    return {f"{slot}:{name}" for slot, names in literal.items() for name in names}
+
+
+def _asked(run: Run, artifact: Digest | None) -> Sequence[bytes]:
+    if artifact is None:
+        return ()
+    return identities(run.domain, Stimuli.from_json(run.trace.artifacts.get_json(artifact)))
+
+
+def _trials_of(run: Run, design: Digest) -> Sequence[bytes]:
+    return identities(
+        run.domain, Stimuli.from_json(run.trace.artifacts.get_json(design)["stimuli"])
+    )
+
+
+# --- across campaigns -----------------------------------------------------------------------------------------------
+
+LEAST_STUDIES = 3
+"""Two to make a tool from and one held out: values of one campaign mean nothing in another and cannot be crossed."""
+MOST_DRAFTS = 2
+"""In a campaign."""
+
+
+@task(name="crystallise")
+async def crystallise(run: Run) -> None:
+    """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
+    assert run.state.concluded is not None
+    led(run, run.state.concluded)
+    if run.config.memory.arm == "tools":
+        await make_tools(run)
+    if run.config.memory.shared:
+        keep_library(run.folder.parent)
+
+
+async def make_tools(run: Run) -> None:
+    """Draft and validate tools for the plans that the gate lets through; withdraw those whose dependencies changed."""
+    assert run.state.concluded is not None
+    library, valid = library_in(run), validity_in(run)
+    for name in library.drafts():
+        changed = library.changed_dependency(name, TOOLS, valid)
+        if changed and library.standing(name, valid).status in OFFERED:
+            reason = f"{changed}, which it calls, is not the version it was validated with"
+            gone = ToolWithdrawn(name=name, reason=reason, until_validated=True)
+            run.record(
+                gone, name="withdraw", inputs=[run.state.concluded.digest], position={"tool": name}
+            )
+    library = library_in(run)
+    for signature in outdated(library, valid):
+        plans = list({plan.study: plan for plan in library.plans_with(signature)}.values())
+        if len(plans) >= LEAST_STUDIES:
+            await _make(run, library, plans, signature)
+    n_seen = len({plan.study for _, plan in library.all(Plan)})
+    found = prospects(
+        library, economy_of(library), n_seen=n_seen, horizon=run.config.memory.horizon, valid=valid
+    )
+    for item in [item for item in found if item.decision.build][:MOST_DRAFTS]:
+        plans = list({plan.study: plan for plan in library.plans_with(item.signature)}.values())
+        if len(plans) >= LEAST_STUDIES:
+            run.progress.note(
+                f"a plan of {len(plans)} studies may become a tool: {item.decision.reason}"
+            )
+            await _make(run, library, plans, item.signature)
+
+
+def outdated(library: Library, valid: Valid) -> list[Digest]:
+    """Signatures whose tools were withdrawn as a dependency changed, and that no other tool or refusal came after."""
+    found: dict[Digest, bool] = {}
+    for name, (_, draft) in library.drafts().items():
+        gone = (
+            bool(library.changed_dependency(name, TOOLS, valid))
+            and library.n_refused(draft.signature) == 0
+        )
+        found[draft.signature] = found.get(draft.signature, True) and gone
+    return [signature for signature, gone in found.items() if gone]
+
+
+def economy_of(library: Library) -> Callable[[Plan], Economy]:
+    """What a tool costs and saves, in calls that somebody has to decide on.
+
+    One use makes one call of as many as its plan has. It is written in one, and tried by running its plan twice.
+    """
+    n_validated, n_refused = len(library.all(ToolValidated)), len(library.all(ToolRefused))
+    p_ok = (1 + n_validated) / (2 + n_validated + n_refused)
+
+    def economy(plan: Plan) -> Economy:
+        return Economy(saving=len(plan.steps) - 1, build=1, validation=2, p_ok=p_ok)
+
+    return economy
+
+
+async def _make(run: Run, library: Library, plans: Sequence[Plan], signature: Digest) -> None:
+    assert run.state.concluded is not None
+    inputs: list[Digest] = [run.state.concluded.digest]
+    position: dict[str, int | str] = {"signature": signature}
+    *supporting, held_out = plans
+    known = recorded_calls(run.folder.parent, plans)
+    if any(digest not in known for plan in plans for digest in plan.evidence):
+        run.progress.note(
+            "it stays text: calls behind it are no longer in the traces beside this run"
+        )
+        return
+    bundle = bundle_of(supporting, TOOLS, sorted(library.drafts()))
+    if (written := await codify(run, bundle)) is not None:
+        draft, answer = written
+        by: dict[str, int | str] = {**position, "author": draft.author}
+        done = await _try_tool(run, draft, [*inputs, answer], by, supporting, held_out, known)
+        if done.record.passed:
+            settle_tool(run, done, signature)
+            return
+        run.progress.note(
+            f"what the codifier wrote was refused, and the plan is compiled: {done.record.reason}"
+        )
+    try:
+        draft = compile_plan(bundle)
+    except CodifierError as error:
+        refused = ToolRefused(signature=signature, rung="codifier", reason=str(error))
+        run.record(refused, name="refuse tool", inputs=inputs, position=position)
+        return
+    done = await _try_tool(run, draft, inputs, position, supporting, held_out, known)
+    settle_tool(run, done, signature)
+
+
+async def _try_tool(
+    run: Run,
+    draft: ToolDraft,
+    inputs: Sequence[Digest],
+    position: Mapping[str, int | str],
+    supporting: Sequence[Plan],
+    held_out: Plan,
+    known: Mapping[Digest, tuple[str, Any, Any]],
+) -> Recorded[ToolTried]:
+    """Write a draft down and have it climb the ladder, whoever wrote it."""
+    drafted = run.record(draft, name="draft tool", inputs=inputs, position=position)
+
+    def work(context: StepContext) -> ToolTried:
+        return tried(drafted, supporting, held_out, caller_of(known), run.tool_sandbox)
+
+    return await run.step(
+        "try tool", work, returns=ToolTried, inputs=[drafted.digest], position=position
+    )
+
+
+def tried(
+    drafted: Recorded[ToolDraft],
+    supporting: Sequence[Plan],
+    held_out: Plan,
+    call: Call,
+    sandbox: ToolSandbox,
+) -> ToolTried:
+    """What came of validation."""
+    studies = tuple(plan.study for plan in (*supporting, held_out))
+    found = ToolTried(
+        draft=drafted.digest,
+        name=drafted.record.name,
+        passed=(),
+        rung="",
+        reason="",
+        studies=studies,
+    )
+    try:
+        made = validate_tool(drafted.record, supporting, held_out, TOOLS, call, sandbox)
+    except ToolRejectedError as error:
+        return found.model_copy(update={"rung": error.rung, "reason": str(error)})
+    return found.model_copy(update={"passed": made.passed})
+
+
+def settle_tool(run: Run, done: Recorded[ToolTried], signature: Digest) -> None:
+    """Offer what passed; remember what did not."""
+    record = done.record
+    settled = (
+        f"is a tool from now on: {record.name}"
+        if record.passed
+        else f"was refused: {record.reason}"
+    )
+    run.progress.note(f"a draft {settled}")
+    run.record(outcome_of(record, signature), name="settle tool", inputs=[done.digest])
+
+
+def outcome_of(tried: ToolTried, signature: Digest) -> ToolValidated | ToolRefused:
+    """What validation means for the library."""
+    if tried.passed:
+        return ToolValidated(draft=tried.draft, name=tried.name, passed=tried.passed)
+    return ToolRefused(signature=signature, rung=tried.rung, reason=tried.reason)
+
+
+def caller_of(known: Mapping[Digest, tuple[str, Any, Any]]) -> Call:
+    """Answers calls as they were answered when they were recorded: what a draft is tried on is what was done."""
+    answers = {
+        canonical_json([tool, arguments]): value for tool, arguments, value in known.values()
+    }
+
+    def call(name: str, arguments: Mapping[str, Any]) -> Any:
+        key = canonical_json([name, dict(arguments)])
+        if key not in answers:
+            raise ToolError(
+                f"no study made this call of {name}, so that nobody knows what it gives."
+            )
+        return answers[key]
+
+    return call

@@ -1,0 +1,987 @@
+"""Judges in a campaign: their seats, the ends of epochs, challengers, and what is judged again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.experiments.power import wilson_interval
+from lakatos.experiments.task import identities
+from lakatos.flows.roles.read_pairs import model_judge, read_settled
+from lakatos.flows.roles.rewrite import correct, rewrite, screened
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.records import ACTS
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.judges.anchor import (
+    SHARES,
+    Access,
+    AnchorItem,
+    AnchorSet,
+    Exposed,
+    Part,
+    check_disjoint,
+    components,
+    split,
+    without,
+)
+from lakatos.judges.answer import Answers, ask
+from lakatos.judges.bias import BiasReport, bias_report
+from lakatos.judges.canary import N_ITEMS, canary
+from lakatos.judges.critic import PROBABILITIES, STANDARD_ERRORS, Heard, grade
+from lakatos.judges.description import Scored, describe, favoured
+from lakatos.judges.epoch import EpochOpened, JudgeEpoch, freeze
+from lakatos.judges.erasure import Measured, Measurements
+from lakatos.judges.errors import AnchorError, EpochMismatchError
+from lakatos.judges.feature import FEATURES, features_of
+from lakatos.judges.gate import (
+    GateDecided,
+    GateRegistered,
+    Pair,
+    decide,
+    refold,
+    refusal_of,
+    register,
+)
+from lakatos.judges.ground_truth import SETTLED, simulated_items, strata
+from lakatos.judges.hard_case import trap
+from lakatos.judges.judge import Judge, Submission
+from lakatos.judges.program import (
+    Factor,
+    Program,
+    ProgramJudge,
+    Term,
+    breed,
+    fit,
+    gain_of_breeding,
+    labelled,
+)
+from lakatos.judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed
+from lakatos.judges.rubric import Rubric, RubricJudge
+from lakatos.judges.rubrics import RUBRICS
+from lakatos.judges.rubrics.language_model import NAME, RUBRIC, SettledRead
+from lakatos.judges.rubrics.parsimony import ParsimonyJudge
+from lakatos.judges.rubrics.rule import RULES, RuleJudge, calibrated
+from lakatos.judges.transition import (
+    EpochCommitted,
+    EpochFrozen,
+    EpochRefilled,
+    JudgeAskedAgain,
+    JudgeSeated,
+    commit,
+    freeze_epoch,
+    may_rescore,
+    next_checkpoint,
+    refill,
+    told,
+)
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest, digest_bytes, digest_of
+from lakatos.traces.journal import Event
+from lakatos.traces.record import Tombstone, kind_of
+from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.validity import Validity
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.run import Run
+
+Array = NDArray[np.float64]
+_OF_AN_END = frozenset(
+    kind_of(record)
+    for record in (
+        AnchorTaken,
+        Exposed,
+        SettledRead,
+        ChallengerScreened,
+        JudgeBred,
+        EpochFrozen,
+        JudgeAskedAgain,
+        GateRegistered,
+        GateDecided,
+        EpochCommitted,
+        JudgeSeated,
+        EpochRefilled,
+    )
+)
+PROGRAM = "program"
+N_CALIBRATING = 24
+"""Programs whose answers, with those of the rules, say how telling a comparison is when a rubric is screened."""
+TASK = "whether people's next data favour the candidate"
+UNREAD = "machine_written"
+"""Feature that judges are not bred on: who wrote a theory says nothing about it."""
+
+
+# --- judges and their seats -----------------------------------------------------------------------------------------
+
+
+@task(name="seat judges")
+async def seat_judges(run: Run) -> None:
+    """Take the anchor set, make the first judges on its dev part and seat the panel; nothing where no seats are.
+
+    Raises:
+        AnchorError: The anchor file cannot be read, or too little of it shares nothing with the campaign.
+    """
+    if not run.config.judges.seated:
+        return
+    assert run.state.started is not None
+    run.progress.stage(0, "seat the judges", "an anchor set of settled comparisons")
+    taken = await _take_anchor(run)
+    anchor = anchor_of(run.trace.artifacts, taken.record)
+    dev = _dev(run, anchor, taken, 0)
+
+    def made(slot: str) -> Judge:
+        asked, labels = [item.submission for item in dev], [item.label for item in dev]
+        if slot != PROGRAM:
+            return calibrated(slot, asked, labels)
+        first = Program((Term((Factor("advantage_z"),)),))
+        return ProgramJudge(fit(first, labelled(asked, labels, readable(dev))), slot)
+
+    for slot in (PROGRAM, *RULES):
+        bred = await _bring_up(run, slot, 0, taken, made(slot), None, len(dev))
+        _seat(run, slot, 0, bred.record.judge, bred.digest)
+    if run.config.judges.rubric:
+        first = model_judge(run.config, lambda: run.state, RUBRIC)
+        bred = await _bring_up(run, NAME, 0, taken, first, None, 0)
+        _seat(run, NAME, 0, first.digest, bred.digest)
+    for judge in run.epoch.judges:
+        if judge.name not in run.state.seats:
+            _seat(run, judge.name, 0, judge.digest, run.state.started.digest)
+    run.empanel()
+
+
+def evolving(config: CampaignConfig) -> tuple[str, ...]:
+    """Slots that have challengers; what those in them say is measured one by one, so that it can be erased."""
+    return (NAME, PROGRAM) if config.judges.rubric else (PROGRAM,)
+
+
+def panel(run: Run) -> JudgeEpoch:
+    """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
+    judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
+    if run.config.roles.judge and not run.config.judges.rubric:
+        judges.append(model_judge(run.config, lambda: run.state, RUBRIC))
+    return freeze(run.state.judging.number if run.state.judging else 0, judges)
+
+
+def seated(run: Run) -> list[Judge]:
+    """The judges that were made on the anchor set and have a seat, by name."""
+    slots = run.state.judging.slots if run.state.judging else {}
+    made = {
+        slot: run.state.bred[judge].record
+        for slot, judge in sorted(slots.items())
+        if judge in run.state.bred
+    }
+    return [judge_from(run.trace.artifacts, record, lambda: run.state) for record in made.values()]
+
+
+def judge_from(
+    artifacts: ArtifactStore, record: JudgeBred, now: Callable[[], RunState], *, must: bool = False
+) -> Judge:
+    """A judge put together again from its artifact.
+
+    Args:
+        artifacts: Of the run.
+        record: Names the artifact.
+        now: Gives the run's state, which holds what a language model has read.
+        must: Whether a reading that is missing there is a failure, or even odds.
+    """
+    value = artifacts.get_json(record.made)
+    if "rule" in value:
+        return RuleJudge.from_json(value)
+    if "rubric" in value:
+        config = now().config
+        assert config is not None
+        return model_judge(config, now, Rubric.from_json(value["rubric"]), must=must)
+    return ProgramJudge(Program.from_json(value["program"]), record.slot)
+
+
+def rubric_of(run: Run) -> Rubric:
+    """By which the language model of the panel reads."""
+    found = next((judge for judge in run.epoch.judges if isinstance(judge, RubricJudge)), None)
+    return found.rubric if found else RUBRIC
+
+
+async def _bring_up(
+    run: Run,
+    slot: str,
+    epoch: int,
+    anchor: Recorded[AnchorTaken],
+    judge: Judge,
+    parent: Digest | None,
+    n_dev: int,
+) -> Recorded[JudgeBred]:
+    def work(context: StepContext) -> JudgeBred:
+        return _bred(context, slot, epoch, judge, parent, n_dev)
+
+    position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
+    return await run.step(
+        "make judge", work, returns=JudgeBred, inputs=[anchor.digest], position=position
+    )
+
+
+def _bred(
+    context: StepContext, slot: str, epoch: int, judge: Judge, parent: Digest | None, n_dev: int
+) -> JudgeBred:
+    match judge:
+        case RuleJudge():
+            value = judge.to_json()
+        case RubricJudge():
+            value = {"rubric": judge.rubric.to_json()}
+        case ProgramJudge():
+            value = {"program": judge.program.to_json()}
+        case _:
+            raise AssertionError(judge)
+    made = context.artifacts.put_json(value)
+    return JudgeBred(
+        slot=slot, epoch=epoch, judge=judge.digest, made=made, parent=parent, n_dev=n_dev
+    )
+
+
+def _seat(run: Run, slot: str, epoch: int, judge: Digest, cited: Digest) -> Recorded[JudgeSeated]:
+    position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
+    return run.record(
+        JudgeSeated(slot=slot, epoch=epoch, judge=judge),
+        name="seat",
+        inputs=[cited],
+        position=position,
+    )
+
+
+# --- the anchor set -------------------------------------------------------------------------------------------------
+
+
+def anchor_of(artifacts: ArtifactStore, record: AnchorTaken) -> AnchorSet:
+    """The anchor set that a record names."""
+    return AnchorSet.from_json(artifacts.get_json(record.anchor))
+
+
+def read_anchor(path: Path, seed: int) -> AnchorSet:
+    """An anchor set from a file: one that is split already, or items that are split here.
+
+    Args:
+        path: JSON, gzipped where its name ends in ``.gz``: ``{"parts": ..., "hard_cases": ...}`` or ``{"items": ...}``.
+        seed: Of the split.
+
+    Raises:
+        AnchorError: It cannot be read, or an item lacks what it needs.
+    """
+    try:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            value = json.load(file)
+    except (OSError, ValueError, EOFError) as error:
+        raise AnchorError(
+            f"cannot read the anchor set {path}: {error}. `lakatos judges anchor build` makes one."
+        ) from None
+    if not isinstance(value, dict) or not {"parts", "items"} & set(value):
+        raise AnchorError(
+            f"the file {path} holds neither 'parts' nor 'items'; `lakatos judges anchor build` makes one."
+        )
+    return (
+        AnchorSet.from_json(value)
+        if "parts" in value
+        else split(map(AnchorItem.from_json, value["items"]), seed)
+    )
+
+
+def readable(items: Sequence[AnchorItem]) -> list[str]:
+    """Features that judges may be bred on: those that every item has."""
+    there = (
+        set.intersection(*(set(features_of(item.submission)) for item in items)) if items else set()
+    )
+    return [name for name in FEATURES if name in there and name != UNREAD]
+
+
+async def _take_anchor(run: Run) -> Recorded[AnchorTaken]:
+    settings = run.config.judges
+
+    def work(context: StepContext) -> AnchorTaken:
+        if settings.anchor:
+            whole, source = read_anchor(Path(settings.anchor), run.config.seed), "an anchor file"
+        else:
+            items = simulated_items(
+                run.domain, run.family, run.laboratory, context.rng, settings.items
+            )
+            whole, source = split(items, run.config.seed), "people simulated by known theories"
+        kept = foreign(run, whole)
+        check_disjoint(kept)
+        if empty := [part for part in SHARES if not kept.parts[part]]:
+            raise AnchorError(
+                f"nothing is left of {empty[0]} once what shares trials or people with the campaign is left out of the "
+                "anchor set; give one on other trials and other people."
+            )
+        return _taken(context, kept, _size(whole) - _size(kept), source)
+
+    assert run.state.started is not None
+    return await run.step(
+        "take anchor", work, returns=AnchorTaken, inputs=[run.state.started.digest]
+    )
+
+
+def foreign(run: Run, anchor: AnchorSet) -> AnchorSet:
+    """The anchor set without items that share a problem or people with the campaign; of an archive, with all of it."""
+    if run.config.participants.source != "archival":
+        return anchor
+    archive = load_archive(run.config.participants.archive, run.data or Path("data"))
+    names = {trials.experiment for trials in archive}
+    keys = {
+        digest_bytes(key)[:16]
+        for trials in archive
+        for key in identities(run.domain, trials.stimuli)
+    }
+
+    def kept(items: Sequence[AnchorItem]) -> tuple[AnchorItem, ...]:
+        # Where only counts are known, people have no names, and the provenance alone says whose answers they are.
+        others = [
+            item
+            for item in items
+            if not any(f", {name}, block" in item.provenance for name in names)
+        ]
+        people = {
+            name
+            for item in others
+            for name in item.people
+            if name.rpartition(" people ")[0] in names
+        }
+        return without(others, keys | names, people)
+
+    parts: dict[Part, tuple[AnchorItem, ...]] = {
+        part: kept(items) for part, items in anchor.parts.items()
+    }
+    return AnchorSet(parts, kept(anchor.hard_cases))
+
+
+def _taken(context: StepContext, anchor: AnchorSet, n_left_out: int, source: str) -> AnchorTaken:
+    return AnchorTaken(
+        anchor=context.artifacts.put_json(anchor.to_json()),
+        set=anchor.digest,
+        confirm=anchor.digest_of("confirm"),
+        n_items={
+            **{part: len(items) for part, items in anchor.parts.items()},
+            "hard cases": len(anchor.hard_cases),
+        },
+        n_left_out=n_left_out,
+        source=source,
+    )
+
+
+def _size(anchor: AnchorSet) -> int:
+    return sum(map(len, anchor.parts.values())) + len(anchor.hard_cases)
+
+
+def _dev(
+    run: Run, anchor: AnchorSet, taken: Recorded[AnchorTaken], epoch: int
+) -> tuple[AnchorItem, ...]:
+    """The dev part with its labels; the look is recorded."""
+    items, access = Access(run.state.exposed).read(anchor, "dev", "breed", [])
+    run.record(
+        access.exposed[-1], name="expose dev", inputs=[taken.digest], position={"epoch": epoch}
+    )
+    return items
+
+
+# --- what judges see and say ----------------------------------------------------------------------------------------
+
+
+def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> Submission:
+    """A candidate against the incumbent as judges see them, on all answers so far."""
+    own, other = (
+        [scored(run, name, item) for item in run.state.collected] for name in (candidate, incumbent)
+    )
+    machine = [run.state.theories[name].record.cycle > 0 for name in (candidate, incumbent)]
+    return describe(
+        run.theory(candidate),
+        run.theory(incumbent),
+        own,
+        other,
+        machine_written=(machine[0], machine[1]),
+    )
+
+
+def scored(run: Run, theory: Digest, experiment: str) -> Scored:
+    """What a theory made of an experiment, from its record."""
+    record = run.state.scores[theory, experiment].record
+    shares = np.asarray(record.proportions).reshape(
+        -1, 1 if record.n_options == 2 else record.n_options
+    )
+    whole = np.hstack([1 - shares, shares]) if record.n_options == 2 else shares
+    return Scored(record.left_out.scores, whole, run.trials(experiment).proportions)
+
+
+def measure(run: Run, cycle: int, submission: Submission, inputs: Sequence[Digest]) -> list[Digest]:
+    """Write down what the judges with a seat are shown, and what those that evolve say; what a verdict then cites.
+
+    Args:
+        run: The campaign.
+        cycle: Of the verdict.
+        submission: What they are shown.
+        inputs: Records behind it.
+    """
+    if not run.config.judges.seated:
+        return []
+    artifact = run.trace.artifacts.put_json(submission.to_json())
+    pair = run.record(
+        PairDescribed(
+            candidate=submission.candidate,
+            incumbent=submission.incumbent,
+            cycle=cycle,
+            submission=artifact,
+        ),
+        name="describe pair",
+        inputs=inputs,
+        position={"cycle": cycle},
+    )
+    said = [
+        _measure(run, slot, artifact, submission, pair.digest).digest
+        for slot in evolving(run.config)
+    ]
+    return [pair.digest, *said, *(run.state.seats[slot].digest for slot in sorted(run.state.seats))]
+
+
+def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]) -> list[Digest]:
+    """What a record cites that was made because of a verdict but must outlive the judges who gave it.
+
+    A theory that was let in stays in the pool, and what was learned from data stays learned, when the judge is
+    displaced under whom it was selected: that it was selected is history. Without seats no judge is displaced.
+    """
+    pair = run.state.pairs.get((candidate, cycle))
+    return [pair.digest] if pair is not None else list(otherwise)
+
+
+def _measure(
+    run: Run, slot: str, artifact: Digest, submission: Submission, pair: Digest
+) -> Recorded[Measured]:
+    seat, epoch = run.state.seats[slot], run.epoch.number
+    (judge,) = (judge for judge in run.epoch.judges if judge.name == slot)
+    said = Measured(
+        subject=artifact, task=TASK, seat=seat.digest, epoch=epoch, value=judge.judge(submission)
+    )
+    position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
+    return run.record(said, name="measure", inputs=[pair, seat.digest], position=position)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the first experiment after a verdict said."""
+
+    experiment: str
+    advantage: float
+    """Of the candidate, nats per choice."""
+    in_errors: float
+    """The same in standard errors."""
+    records: tuple[Digest, ...]
+    """Scores behind it."""
+
+
+def outcome(run: Run, pair: PairDescribed) -> Outcome | None:
+    """What people's data have said about a pair since; None while they have not spoken."""
+    later = [
+        name
+        for name, item in run.state.designs.items()
+        if item.record.cycle > pair.cycle and name in run.state.collected
+    ]
+    names = (pair.candidate, pair.incumbent)
+    if not later or any((name, later[0]) not in run.state.scores for name in names):
+        return None
+    value, in_errors = favoured(*([scored(run, name, later[0])] for name in names))
+    return Outcome(
+        later[0], value, in_errors, tuple(run.state.scores[name, later[0]].digest for name in names)
+    )
+
+
+def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[Heard], list[Digest]]:
+    """Candidates of displaced judges that were judged again, with what became of them, and the records behind it.
+
+    Args:
+        run: The campaign.
+        versions: Of the critics, by name.
+    """
+    state = run.state
+    by_subject = {item.record.subject: item for item in state.measured.values()}
+    asked = {(item.record.candidate, item.record.cycle): item for item in state.asked}
+    told = {(item.record.candidate, item.record.cycle) for item in state.decided.values()}
+    found, sources = [], []
+    for place, pair in state.pairs.items():
+        said, then = by_subject.get(pair.record.submission), outcome(run, pair.record)
+        if place in told or said is None or then is None:
+            continue
+        submission = submission_in(run.trace.artifacts, pair.record)
+        answers = {
+            judge.name: grade(judge.judge(submission), PROBABILITIES) for judge in run.epoch.judges
+        }
+        error = max(submission.standard_error, 1e-9)
+        answers["fit"] = grade(submission.advantage / error, STANDARD_ERRORS)
+        sources += [pair.digest, said.digest, *then.records]
+        if place in asked:
+            answers[asked[place].record.critic] = asked[place].record.level
+            sources.append(asked[place].digest)
+        own = {name: versions[name] for name in answers}
+        found.append(Heard(run.config.domain, answers, own, then.advantage > 0, said.digest))
+    return found, sources
+
+
+def submission_in(artifacts: ArtifactStore, pair: PairDescribed) -> Submission:
+    """What judges were shown."""
+    return Submission.from_json(artifacts.get_json(pair.submission))
+
+
+# --- the end of an epoch --------------------------------------------------------------------------------------------
+
+
+@task(name="epoch")
+async def turn_epoch(run: Run, cycle: int) -> None:
+    """End the epoch where enough was judged in it, put challengers to the gate, and open the next one."""
+    settings, epoch = run.config.judges, run.state.judging
+    if settings.panel != "evolving" or epoch is None:
+        return
+    if ended := _on_record(run, epoch.number):
+        if ended[0].position["cycle"] != cycle:
+            return
+        if ended[-1].kind == kind_of(EpochRefilled) and _withdrawn(run):
+            for event in ended:
+                run.recall(run.trace.read(event))
+            run.empanel()
+            return
+    last = run.state.frozen[-1].record.n_evaluations if run.state.frozen else 0
+    if run.state.n_measured < next_checkpoint(last, settings.first, settings.ratio):
+        return
+    position = {"epoch": epoch.number}
+    run.progress.stage(cycle, "epoch", f"judge epoch {epoch.number} ends")
+    taken = run.state.anchors[-1]
+    frozen = run.record(
+        freeze_epoch(epoch, taken.record.confirm, run.state.n_measured),
+        name="freeze epoch",
+        inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.items()))],
+        position=position | {"cycle": cycle},
+    )
+    asked = await _ask_again(run, cycle, frozen, taken) if NAME in evolving(run.config) else None
+    decisions = []
+    for slot in sorted(evolving(run.config)):
+        if asked is not None and asked.record.drifted and slot == asked.record.slot:
+            continue
+        trapped = await _trap(run, slot, frozen)
+        bred = await (
+            _rewrite(run, cycle, frozen, trapped)
+            if slot == NAME
+            else _breed(run, slot, frozen, trapped)
+        )
+        if bred is not None and bred.record.judge != epoch.slots[slot]:
+            decisions.append(await _challenge(run, cycle, slot, bred, trapped))
+    assert run.state.judging is not None
+    committed = run.record(
+        commit(run.state.judging, {slot: seat.digest for slot, seat in run.state.seats.items()}),
+        name="commit epoch",
+        inputs=[
+            frozen.digest,
+            *([asked.digest] if asked else []),
+            *(item.digest for item in decisions),
+        ],
+        position=position,
+    )
+    for slot in committed.record.changed:
+        judge = committed.record.slots[slot]
+        _seat(run, slot, epoch.number + 1, judge, run.state.bred[judge].digest)
+
+    def work(context: StepContext) -> EpochRefilled:
+        assert run.state.judging is not None
+        return refill(run.state.judging, _to_rescore(run))
+
+    await run.step(
+        "refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position
+    )
+    run.empanel()
+    run.progress.note(told(committed.record, [item.record for item in decisions]))
+
+
+def _on_record(run: Run, number: int) -> list[Event]:
+    """What the trace holds of the end of an epoch, from its freezing on, up to its last record.
+
+    What was done stays done: where answers were withdrawn since, the pass finds other theories to judge, but the epoch
+    has ended when it ended, and was decided as it was decided.
+    """
+    found: list[Event] = []
+    for event in run.trace.journal.events():
+        begins = event.kind == kind_of(EpochFrozen) and event.body["epoch"] == number
+        if begins or (
+            found and found[-1].kind != kind_of(EpochRefilled) and event.kind in _OF_AN_END
+        ):
+            found.append(event)
+    return found
+
+
+def _withdrawn(run: Run) -> bool:
+    """Whether answers were withdrawn, so that a pass may not come to the same steps again."""
+    return any(event.kind == kind_of(Tombstone) for event in run.trace.journal.events())
+
+
+def open_epoch(run: Run) -> None:
+    """Freeze the panel of the campaign's epoch, once.
+
+    Raises:
+        EpochMismatchError: The run was begun with judges of another version.
+    """
+    number = run.epoch.number
+    if any(item.record.number == number for item in run.state.epochs):
+        return
+    assert run.state.started is not None
+    inputs, position = [run.state.started.digest], {"epoch": number}
+    inputs += [run.state.refilled[-1].digest] if number else []
+    before = run.trace.recorded("open_epoch", inputs, position)
+    if before is not None and before.record != run.epoch.opened():
+        assert isinstance(before.record, EpochOpened)
+        raise EpochMismatchError(
+            f"the judges of {run.folder} were frozen as epoch {before.record.epoch[:8]}, and this version of the "
+            f"laboratory has others ({run.epoch.digest[:8]}); go on with the version that began the run."
+        )
+    run.record(run.epoch.opened(), name="open_epoch", inputs=inputs, position=position)
+
+
+@task(name="rescore")
+async def rescore(run: Run, cycle: int) -> None:
+    """Judge again, most wanted first, as far as the share of verdicts allows that may go into it."""
+    state = run.state
+    if state.judging is None or not state.judging.queue:
+        return
+    pairs = {item.record.submission: item for item in state.pairs.values()}
+    for subject in state.judging.queue:
+        if not may_rescore(
+            run.state.n_measured, run.state.n_rescored, run.config.judges.rescore_share
+        ):
+            return
+        if subject not in pairs or any(
+            item.record.subject == subject for item in run.state.measured.values()
+        ):
+            continue
+        pair = pairs[subject]
+        submission = submission_in(run.trace.artifacts, pair.record)
+        if NAME in evolving(run.config):
+            taken = run.state.anchors[-1].digest
+            await read_settled(
+                run, cycle, "judge again", [submission], rubric_of(run), taken, run.state.n_rescored
+            )
+        for slot in evolving(run.config):
+            _measure(run, slot, subject, submission, pair.digest)
+
+
+def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
+    """Pairs of the campaign that people's data have settled, as anchor items, each with its record."""
+    found: dict[Digest, tuple[AnchorItem, Digest]] = {}
+    for pair in run.state.pairs.values():
+        then = outcome(run, pair.record)
+        if then is None or abs(then.in_errors) < SETTLED:
+            continue
+        label = then.advantage > 0
+        machine = run.state.theories[pair.record.candidate].record.cycle > 0
+        trials = run.trials(then.experiment)
+        keys = [] if run.domain.sequential else identities(run.domain, trials.stimuli)
+        item = AnchorItem(
+            submission=submission_in(run.trace.artifacts, pair.record),
+            label=label,
+            strata=strata(run.config.domain, machine, label),
+            problems=tuple(sorted({digest_bytes(key)[:16] for key in keys})) or (then.experiment,),
+            people=(f"{then.experiment} people",),
+            provenance=f"people's answers here, {then.experiment}; ahead by {abs(then.in_errors):.1f} standard errors",
+        )
+        found.setdefault(item.digest, (item, pair.digest))
+    return list(found.values())
+
+
+async def _trap(run: Run, slot: str, frozen: Recorded[EpochFrozen]) -> Recorded[AnchorTaken]:
+    """The anchor set with what fooled the incumbent, where people's data have settled it, in dev."""
+    before = run.state.anchors[-1]
+    settled = settled_items(run)
+    if not settled:
+        return before
+
+    def work(context: StepContext) -> AnchorTaken:
+        items = [item for item, _ in settled]
+        answers = ask(_incumbent(run, slot), [item.submission for item in items])
+        whole = trap(anchor_of(context.artifacts, before.record), answers, items)
+        return _taken(
+            context,
+            whole,
+            before.record.n_left_out,
+            f"hard cases of judge epoch {frozen.record.epoch}",
+        )
+
+    inputs = [before.digest, frozen.digest, *(digest for _, digest in settled)]
+    position: dict[str, int | str] = {"slot": slot, "epoch": frozen.record.epoch}
+    return await run.step("trap", work, returns=AnchorTaken, inputs=inputs, position=position)
+
+
+async def _breed(
+    run: Run, slot: str, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
+) -> Recorded[JudgeBred]:
+    """The best challenger bred from the incumbent, chosen on dev alone; the incumbent where breeding does not pay."""
+    epoch = frozen.record.epoch
+    dev = _dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
+    incumbent = _incumbent(run, slot)
+    assert isinstance(incumbent, ProgramJudge)
+
+    def work(context: StepContext) -> JudgeBred:
+        items = labelled(
+            [item.submission for item in dev], [item.label for item in dev], readable(dev)
+        )
+        gain, error = gain_of_breeding(incumbent.program, items, components(dev), context.rng)
+        best = (
+            ProgramJudge(breed(incumbent.program, items, context.rng)[0], slot)
+            if gain > error
+            else incumbent
+        )
+        return _bred(context, slot, epoch + 1, best, incumbent.digest, len(dev))
+
+    position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
+    return await run.step(
+        "breed", work, returns=JudgeBred, inputs=[frozen.digest, taken.digest], position=position
+    )
+
+
+async def _ask_again(
+    run: Run, cycle: int, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
+) -> Recorded[JudgeAskedAgain] | None:
+    """Whether the language model still answers as it did, on comparisons of dev that it read first; None before any.
+
+    They are read as by its successor, whose first readings they are where it drifted.
+    """
+    epoch, incumbent = frozen.record.epoch, _incumbent(run, NAME)
+    assert isinstance(incumbent, RubricJudge)
+    old, by_chance = incumbent.rubric, run.config.roles.temperature > 0
+    dev = {
+        digest_of(item.to_json()): item
+        for item in anchor_of(run.trace.artifacts, taken.record).submissions("dev")
+    }
+    names = [
+        name for name, wording in run.state.settled_read if wording == old.wording and name in dev
+    ][:N_ITEMS]
+    if not names:
+        return None
+    new = replace(old, edition=f"judge epoch {epoch + 1}")
+    readers = [old, new, replace(new, edition=f"{new.edition}, once more")][: 3 if by_chance else 2]
+    items = [dev[name] for name in names]
+    for number, rubric in enumerate(readers[1:], start=1):
+        await read_settled(run, cycle, "ask again", items, rubric, taken.digest, number)
+    judges = [model_judge(run.config, lambda: run.state, rubric, must=True) for rubric in readers]
+    found = canary(*(ask(judge, items) for judge in judges))
+    bred = None
+    if found.drifted:
+        bred = await _bring_up(run, NAME, epoch + 1, taken, judges[1], incumbent.digest, 0)
+    record = JudgeAskedAgain(
+        slot=NAME,
+        epoch=epoch,
+        judge=incumbent.digest,
+        by_chance=by_chance,
+        n_items=found.n_items,
+        n_changed=found.n_changed,
+        p_value=found.p_value,
+        drifted=found.drifted,
+        successor=judges[1].digest if found.drifted else None,
+    )
+    read = [
+        run.state.settled_read.get((name, rubric.wording)) for name in names for rubric in readers
+    ]
+    inputs = [
+        frozen.digest,
+        *([bred.digest] if bred else []),
+        *(item.digest for item in read if item is not None),
+    ]
+    return run.record(
+        record, name="ask again", inputs=inputs, position={"slot": NAME, "epoch": epoch}
+    )
+
+
+async def _rewrite(
+    run: Run, cycle: int, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
+) -> Recorded[JudgeBred] | None:
+    """A rubric that the language model wrote from its mistakes on dev, unless screening finds it to be worse."""
+    epoch = frozen.record.epoch
+    dev = _dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
+    incumbent = _incumbent(run, NAME)
+    assert isinstance(incumbent, RubricJudge)
+    found = await rewrite(run, cycle, epoch, incumbent.rubric, dev, taken.digest)
+    if found is None:
+        return None
+    rubric, cited = found
+    items = labelled([item.submission for item in dev], [item.label for item in dev], readable(dev))
+    start = Program((Term((Factor("advantage_z"),)),))
+    bred = breed(start, items, np.random.default_rng([run.config.seed, epoch]))
+    programs = [ProgramJudge(program) for program in bred[:N_CALIBRATING]]
+    others: list[Judge] = [
+        ParsimonyJudge(),
+        *(judge for judge in run.epoch.judges if judge.name in RULES),
+        *programs,
+    ]
+    judge, screening = await screened(
+        run, cycle, epoch, incumbent.rubric, rubric, dev, others, taken.digest
+    )
+    if screening.record.verdict == "worse":
+        run.progress.note(
+            f"a rewritten rubric was dropped after {screening.record.n_asked} comparisons"
+        )
+        return None
+
+    def work(context: StepContext) -> JudgeBred:
+        return _bred(context, NAME, epoch + 1, judge, incumbent.digest, screening.record.n_asked)
+
+    position: dict[str, int | str] = {"slot": NAME, "epoch": epoch}
+    inputs = [frozen.digest, screening.digest, *cited]
+    return await run.step("breed", work, returns=JudgeBred, inputs=inputs, position=position)
+
+
+async def _challenge(
+    run: Run, cycle: int, slot: str, bred: Recorded[JudgeBred], taken: Recorded[AnchorTaken]
+) -> Recorded[GateDecided]:
+    """Put the challenger to the gate: answers without labels first, then the labels, once."""
+    assert run.state.judging is not None
+    epoch, anchor = run.state.judging, anchor_of(run.trace.artifacts, taken.record)
+    ledger = refold(epoch.ledger, sorted(epoch.decided, key=lambda item: item.slot))
+    incumbent = _incumbent(run, slot)
+    challenger = judge_from(run.trace.artifacts, bred.record, lambda: run.state, must=True)
+    if slot == NAME:
+        for name, judge in (("incumbent", incumbent), ("challenger", challenger)):
+            assert isinstance(judge, RubricJudge)
+            asked = anchor.submissions("confirm")
+            await read_settled(
+                run, cycle, f"read confirm as {name}", asked, judge.rubric, taken.digest
+            )
+    position: dict[str, int | str] = {"slot": slot, "epoch": epoch.number}
+    made = [run.state.bred[judge].record.made for judge in (incumbent.digest, challenger.digest)]
+
+    def put(context: StepContext) -> GateRegistered:
+        pair = Pair(
+            *(ask(judge, anchor.submissions("confirm")) for judge in (incumbent, challenger))
+        )
+        put_answers(context.artifacts, pair)
+        return register(
+            run.config.judges.gate,
+            pair,
+            slot=slot,
+            epoch=epoch.number,
+            anchor=anchor.digest_of("confirm"),
+            ledger=ledger,
+            seed=int(context.rng.integers(2**31)),
+        )
+
+    inputs = [taken.record.anchor, *made]
+    registered = await run.step(
+        "register challenge", put, returns=GateRegistered, inputs=inputs, position=position
+    )
+    items: Sequence[AnchorItem] = ()
+    if not refusal_of(registered.record):
+        items, access = Access(run.state.exposed).read(
+            anchor, "confirm", "gate", [incumbent.digest, challenger.digest]
+        )
+        run.record(
+            access.exposed[-1], name="expose confirm", inputs=[registered.digest], position=position
+        )
+
+    def settle(context: StepContext) -> GateDecided:
+        return decide(
+            registered.record, answers_of(context.artifacts, registered.record), items, ledger
+        )[0]
+
+    inputs = [registered.digest, registered.record.answers, taken.record.anchor, *made]
+    return await run.step(
+        "decide challenge", settle, returns=GateDecided, inputs=inputs, position=position
+    )
+
+
+def put_answers(artifacts: ArtifactStore, pair: Pair) -> Digest:
+    """Keep both judges' answers under the digest that the registration names."""
+    return artifacts.put_json([pair.incumbent.to_json(), pair.challenger.to_json()])
+
+
+def answers_of(artifacts: ArtifactStore, registration: GateRegistered) -> Pair:
+    """Both judges' answers to the confirm items."""
+    return Pair(*map(Answers.from_json, artifacts.get_json(registration.answers)))
+
+
+def _incumbent(run: Run, slot: str) -> Judge:
+    assert run.state.judging is not None
+    record = run.state.bred[run.state.judging.slots[slot]].record
+    return judge_from(run.trace.artifacts, record, lambda: run.state, must=True)
+
+
+def _to_rescore(run: Run) -> list[Digest]:
+    """Submissions that lost what was said about them; where candidates are still rivals, first."""
+    validity = Validity(run.trace.journal.events(), roots=run.trace.artifacts.has, acts=ACTS)
+    known = Measurements(validity)
+    assert run.state.judging is not None
+    for item in run.trace.records(Measured):
+        known.add(item.digest, item.record, run.state.judging.number)
+    wanted = {
+        item.record.submission: float(item.record.candidate in run.state.pool)
+        for item in run.state.pairs.values()
+    }
+    return known.to_rescore(wanted)
+
+
+def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any] | None:
+    """Right answers of a judge among the settled items that it answers, with their 95% interval; None without any."""
+    answers = ask(judge, [item.submission for item in items])
+    kept = ~np.isnan(answers.probability)
+    right, n = correct(answers, items)[kept], int(kept.sum())
+    if not n:
+        return None
+    low, high = wilson_interval(int(right.sum()), n)
+    return {"right": float(right.mean()), "low": low, "high": high, "n": n}
+
+
+def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge]:
+    """The judges of a run's panel as it is now, by name, read from the trace alone.
+
+    A language model says what is on record; one whose rubric is not rewritten is left out.
+    """
+    slots = state.judging.slots if state.judging else {}
+    made = {slot: state.bred[judge].record for slot, judge in slots.items() if judge in state.bred}
+    found = {name: make() for name, make in RUBRICS.items()}
+    found |= {
+        slot: judge_from(artifacts, record, lambda: state, must=True)
+        for slot, record in made.items()
+    }
+    return dict(sorted(found.items()))
+
+
+def accuracy_by_epoch(
+    state: RunState, artifacts: ArtifactStore
+) -> dict[str, dict[int, dict[str, Any]]]:
+    """Right answers of the judge in each evolving slot, by epoch, on the dev part as it was taken."""
+    if not state.anchors or state.judging is None or state.config is None:
+        return {}
+    items = anchor_of(artifacts, state.anchors[0].record).parts["dev"]
+    by_epoch = {item.record.epoch: item.record.slots for item in state.frozen} | {
+        state.judging.number: state.judging.slots
+    }
+    found: dict[str, dict[int, dict[str, Any]]] = {}
+    for slot in evolving(state.config):
+        for number, slots in sorted(by_epoch.items()):
+            record = state.bred[slots[slot]].record
+            right = anchor_accuracy(judge_from(artifacts, record, lambda: state, must=True), items)
+            if right is not None:
+                found.setdefault(slot, {})[number] = right
+    return found
+
+
+def bias_of(judge: Judge, items: Sequence[AnchorItem]) -> BiasReport:
+    """Whether a judge accepts machine-written theories more readily, on those settled items that it answers.
+
+    Raises:
+        GateError: Among these an origin or a quality is missing.
+    """
+    answers = ask(judge, [item.submission for item in items])
+    kept = ~np.isnan(answers.probability)
+    machine, good = (
+        np.array([item.strata[name] == value for item in items])[kept]
+        for name, value in (("origin", "machine"), ("quality", "good"))
+    )
+    return bias_report(answers.side[kept] > 0, machine, good, score=answers.probability[kept])
+
+
+def dev_items(state: RunState, artifacts: ArtifactStore) -> tuple[AnchorItem, ...]:
+    """The dev part as it is now; no other part is shown."""
+    return anchor_of(artifacts, state.anchors[-1].record).dev if state.anchors else ()

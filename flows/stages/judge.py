@@ -1,0 +1,189 @@
+"""Stage: check what the advocates submitted, let the judges say what deserves an experiment, and admit it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lakatos.flows.roles.read_pairs import read_pairs
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.stages.decide import decide_on
+from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
+from lakatos.flows.stages.epoch import (
+    lasting,
+    measure,
+    open_epoch,
+    rescore,
+    rubric_of,
+    submission_of,
+    turn_epoch,
+)
+from lakatos.flows.stages.revise import check_program
+from lakatos.flows.stages.score import score
+from lakatos.judges.decision import VERIFY
+from lakatos.judges.epoch import rank
+from lakatos.judges.judge import Verdict
+from lakatos.theories.complexity import form_of_source
+from lakatos.theories.record import SearchFinished, Submitted, TheoryAdmitted, TheoryCompared
+from lakatos.theories.score import Estimate, is_tie, paired_difference
+from lakatos.theories.theory import TheoryProgram
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+COMPARED = 400
+"""Trials of the space on which possible duplicates are compared."""
+
+
+@task(name="judge")
+async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
+    """Check, score and judge the successors; admit those about which it is worth asking people."""
+    run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")
+    await turn_epoch(run, cycle)
+    open_epoch(run)
+    await rescore(run, cycle)
+    incumbent = run.state.board().leader.theory
+    fresh: list[Digest] = []
+    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories}
+    for submission in found.record.submissions:
+        source = run.trace.artifacts.get(submission.source).decode()
+        if form_of_source(source) in forms:
+            continue
+        program = TheoryProgram(source, submission.author, submission.parents)
+        checked = await check_program(run, cycle, program, submission.change, [found.digest])
+        forms.add(form_of_source(source))
+        if checked.record.passed:
+            fresh.append(program.digest)
+        else:
+            run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+    await score(run, cycle, fresh)
+    if run.config.judges.panel == "none":
+        for name in fresh:
+            await _admit(
+                run,
+                cycle,
+                name,
+                "nobody is asked whether it is worth it",
+                [run.state.theories[name].digest],
+            )
+        return []
+    shown = {
+        name: submission_of(run, name, incumbent) for name in fresh if name in run.state.theories
+    }
+    await read_pairs(run, cycle, shown, rubric_of(run))
+    verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
+    by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
+    advantages = {name: _advantage(run, name, incumbent) for name in by_digest}
+    placed = _placed(run, found.record.submissions, advantages)
+    for verdict in rank(item.record for item in verdicts):
+        name = verdict.candidate
+        decided = await decide_on(run, by_digest[name], advantages[name], has_place=name in placed)
+        if decided.record.action != VERIFY:
+            run.progress.note(f"{run.state.name(name)}: {decided.record.text}")
+            continue
+        reason = f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}"
+        await _admit(run, cycle, name, reason, lasting(run, name, cycle, [decided.digest]))
+    return verdicts
+
+
+def _placed(
+    run: Run, submissions: Sequence[Submitted], advantages: Mapping[Digest, Estimate]
+) -> list[Digest]:
+    """Candidates that are asked about at no cost: an experiment compares several with the leader in any case.
+
+    They are those with the best criterion, which counts left-out answers or the price of what was fitted, among those
+    that the answers so far do not speak against.
+    """
+    open_ = [name for name, ahead in advantages.items() if ahead.value > 0 or is_tie(ahead)]
+    criteria = {item.source: item.criterion for item in submissions}
+    return sorted(open_, key=lambda name: -criteria[name])[: run.config.theories.rivals - 1]
+
+
+async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequence[Digest]) -> None:
+    """Let a theory into the pool, unless it is a duplicate that is no simpler."""
+    if name not in run.state.theories:  # it failed on answers
+        return
+    compared = await compare(run, cycle, name)
+    if compared is not None and compared.record.twin is not None and not compared.record.simpler:
+        run.progress.note(f"{run.state.name(name)} is a duplicate: it {compared.record.text}")
+        return
+    run.record(
+        TheoryAdmitted(theory=name, cycle=cycle, reason=reason),
+        name="admit",
+        inputs=[*inputs, *([compared.digest] if compared else [])],
+        position={"cycle": cycle},
+    )
+
+
+async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCompared] | None:
+    """Whether a theory of the pool predicts the same and as well, over the space and not only on the trials so far.
+
+    Those whose people choose alike and which the data do not tell apart are compared, after adaptation as well.
+    """
+    near = [
+        name
+        for name in (line.theory for line in run.state.board().standings)
+        if name != candidate
+        and distance(run, candidate, name) < DISTINCT
+        and is_tie(_advantage(run, candidate, name))
+    ]
+    if not near:
+        return None
+
+    def work(context: StepContext) -> TheoryCompared:
+        stimuli = sample_of_space(run, context.rng, COMPARED)
+        found, twin = None, None
+        for group in (near[:1], near[1:]):
+            found = found or run.laboratory.duplicate(
+                run.theory(candidate), [run.theory(n) for n in group], stimuli
+            )
+        if found is not None and found.distance.declared < DISTINCT:
+            twin = found.theory.digest
+        size = {name: run.state.theories[name].record.code_length for name in (candidate, *near)}
+        return TheoryCompared(
+            theory=candidate,
+            cycle=cycle,
+            near=tuple(near),
+            twin=twin,
+            simpler=twin is not None and size[candidate] < size[twin],
+            text=found.sentence if found else "predicts otherwise on trials that were not asked.",
+        )
+
+    inputs = [run.state.theories[name].digest for name in (candidate, *near)]
+    inputs += fits_of(run, (candidate, *near))
+    return await run.step(
+        "compare", work, returns=TheoryCompared, inputs=inputs, position={"cycle": cycle}
+    )
+
+
+def _advantage(run: Run, first: Digest, second: Digest) -> Estimate:
+    """Of the first theory over the second, on all data so far, each experiment predicted from the others."""
+    own, other = (
+        [run.state.scores[name, item].record for item in run.state.collected]
+        for name in (first, second)
+    )
+    return paired_difference(
+        [item.left_out.scores for item in own], [item.left_out.scores for item in other]
+    )
+
+
+def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:
+    submission = submission_of(run, candidate, incumbent)
+    scores = [
+        run.state.scores[name, item].digest
+        for name in (candidate, incumbent)
+        for item in run.state.collected
+    ]
+    behind = [
+        *scores,
+        *(
+            item.digest
+            for pair, item in run.state.readings.items()
+            if pair == (candidate, incumbent)
+        ),
+    ]
+    return run.record(
+        run.epoch.judge(submission, cycle),
+        name="judge",
+        position={"cycle": cycle},
+        inputs=[run.state.epochs[-1].digest, *behind, *measure(run, cycle, submission, behind)],
+    )

@@ -1,0 +1,112 @@
+"""Stage: freeze what every rival predicts, the exclusion rules and the analysis, before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.preregistration import Preregistration, summarise_design
+from lakatos.experiments.record import DesignChosen
+from lakatos.flows.roles.interview import words_of_missing_answers
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.run import Run, fits_of
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+Array = NDArray[Any]
+CONFIRMATION = "confirmation"
+"""Name of the experiment that tests the winner's own predictions."""
+
+
+@task(name="preregister")
+async def preregister(
+    run: Run, cycle: int, chosen: Recorded[DesignChosen]
+) -> Recorded[Preregistration]:
+    """Freeze every rival's predictions for every trial, the exclusion rules and the analysis."""
+    run.progress.stage(cycle, "preregister", chosen.record.experiment)
+    inputs = [chosen.digest, *(item.digest for item in run.state.pool.values())]
+    inputs += [item.digest for item in run.state.collected.values()]
+    inputs += fits_of(run, run.state.pool)
+    return await run.step(
+        "preregister",
+        lambda context: freeze_predictions(run, context, chosen.record),
+        returns=Preregistration,
+        inputs=inputs,
+        position={"cycle": cycle, "experiment": chosen.record.experiment},
+    )
+
+
+def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> Preregistration:
+    """Freeze proportions with 95% intervals, and who their people are, of all theories in the pool."""
+    plan = design_from_json(context.artifacts.get_json(chosen.design))
+    names = list(run.state.pool)
+    theories = [run.theory(name) for name in names]
+    n_draws = run.config.theories.draws
+    answers = run.laboratory.answers_of(theories, [plan.stimuli], n_draws)
+    arrays: dict[str, Array] = {}
+    for theory, name, (answer,) in zip(theories, names, answers, strict=True):
+        shares = answer.mean(axis=0)
+        if name in run.state.fits and theory.priors:
+            people = [(prior.center, prior.spread) for prior in theory.priors.values()]
+            arrays[f"{name}:people"] = np.array(people)
+        arrays[f"{name}:proportions"] = with_interval(shares[:, -1], plan.n_participants)
+        if shares.shape[1] > 2:
+            arrays[f"{name}:shares"] = with_interval(shares, plan.n_participants)
+    return Preregistration(
+        experiment=chosen.experiment,
+        design=chosen.design,
+        design_summary=summarise_design(plan),
+        rivals={name: run.state.name(name) for name in names},
+        predictions=context.artifacts.put_arrays(arrays),
+        n_draws=n_draws,
+        n_participants=plan.n_participants,
+        exclusion_rules=words_of_missing_answers(run)
+        + (run.config.exclusions.words if run.config.by_person else ()),
+        powers=chosen.powers,
+        analysis=ANALYSIS
+        + (
+            confirmation_text(*map(run.state.name, chosen.rivals))
+            if chosen.experiment == CONFIRMATION
+            else ""
+        ),
+        stopping_rule=chosen.stopping
+        or f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
+    )
+
+
+def frozen_theory(run: Run, name: Digest, frozen: Mapping[str, Array]) -> Theory:
+    """A theory of the people whom a preregistration froze; of the declared ones where nobody had answered yet."""
+    form = run.form(name)
+    people = frozen.get(f"{name}:people", ())
+    own = zip(form.priors.items(), people, strict=False)
+    return form.with_people(
+        {key: prior.narrowed(*map(float, values)) for (key, prior), values in own}
+    )
+
+
+def with_interval(shares: Array, n_participants: int) -> Array:
+    """``(3, *shares.shape)`` shares, and the ends of the range that holds those of so many people in 95% of samples."""
+    standard_error = np.sqrt(np.maximum(shares * (1 - shares), 1e-12) / n_participants)
+    return np.stack([shares, shares - 2 * standard_error, shares + 2 * standard_error]).clip(0, 1)
+
+
+ANALYSIS = (
+    "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
+    "over the population of parameters frozen here; this decides what counts as a test. Populations learned "
+    "from the other experiments are scored beside it and rank the theories for the search. Theories closer than "
+    "two paired standard errors, clustered by participant, are tied."
+)
+"""How answers decide between theories."""
+
+
+def confirmation_text(winner: str, rival: str) -> str:
+    """What counts as a confirmation."""
+    return (
+        f" This is a confirmation of {winner}: it is confirmed if the 95% interval of its advantage over {rival}, in "
+        "nats per choice under the populations frozen here, lies above 0, refuted if it lies below 0, and else open."
+    )

@@ -1,0 +1,547 @@
+"""Stage: language models read the case file, write successors and mend them; what passes joins the search's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lakatos.experiments.task import Stimuli
+from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.memory_records import LessonsRecalled
+from lakatos.flows.run.remember import recall_about
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.design import people_of_study, trials_of_study
+from lakatos.memory.recall import MOST
+from lakatos.theories.advocate import GrammarAdvocate
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.record import Diagnosis, Submitted
+from lakatos.theories.roles.answer import Audit, CaseReading, Statement, Steelman, Successor
+from lakatos.theories.roles.exhibit import (
+    MOST_EXPERIMENTS,
+    Exhibit,
+    answers_exhibit,
+    case_exhibit,
+    missed_rows,
+    predictions_exhibit,
+    theory_exhibit,
+    trials_exhibit,
+    variations_exhibit,
+)
+from lakatos.theories.roles.lens import LENSES
+from lakatos.theories.roles.prompt import read_prompt
+from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.record import (
+    CaseRead,
+    CheckedStatement,
+    ClaimAudited,
+    SuccessorsProposed,
+    SuccessorTried,
+)
+from lakatos.theories.roles.statement import checked, conjecture
+from lakatos.theories.roles.tryout import Tried, program_of, try_program
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+FITTING_DRAWS = 256
+MOST_TRIED = 8
+"""Earlier proposals that revisers are told of."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What all roles of a cycle read."""
+
+    leader: Digest
+    loser: Digest
+    file: Exhibit
+    evidence: tuple[Exhibit, ...]
+    """Answers and predictions, the latest experiment first."""
+    inputs: tuple[Digest, ...]
+
+
+@task(name="propose")
+async def propose(
+    run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
+) -> Recorded[SuccessorsProposed] | None:
+    """Arbiter and rival's advocate, then revisers under their lenses, one repair each, and the claims' audit.
+
+    Returns:
+        What is submitted; None where the study gives these roles to nobody.
+    """
+    roles = run.config.roles
+    if not (roles.arbiter or roles.reviser):
+        return None
+    run.progress.stage(
+        cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads"
+    )
+    case = case_of(run, diagnosis)
+    read = await _read(run, cycle, case)
+    learned = await _learned(run, cycle, diagnosis) if roles.reviser else None
+    written = (
+        await ask_stage(run, cycle, "write", _writing(run, case, read, learned))
+        if roles.reviser
+        else []
+    )
+    tried = await _try_all(run, cycle, written, 0)
+    mended = await ask_stage(run, cycle, "repair", _repairs(run, case, tried))
+    tried += await _try_all(run, cycle, mended, 1)
+    passed = [item for item in tried if item.record.outcome == "submitted"]
+    passed.sort(key=lambda item: -(item.record.criterion or 0.0))
+    passed = passed[: roles.successors]
+    await _audit(run, cycle, passed)
+    for item in tried:
+        if item.record.outcome != "submitted":
+            run.progress.note(
+                f"{item.record.name or 'a successor'} ({item.record.lens}) was refused: {item.record.reason}"
+            )
+    return run.record(
+        SuccessorsProposed(
+            cycle=cycle,
+            n_asked=len(written) + len(mended),
+            n_answered=len(tried),
+            submissions=tuple(_submitted(item.record) for item in passed),
+        ),
+        name="propose",
+        inputs=[
+            diagnosis.digest,
+            *(item.digest for item in read),
+            *(item.digest for item in tried),
+        ],
+        position={"cycle": cycle},
+    )
+
+
+def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> Case:
+    """The case file and the evidence behind it, as exhibits."""
+    record = diagnosis.record
+    pair = (record.loser, record.leader)
+    inputs = [diagnosis.digest]
+    evidence: list[Exhibit] = []
+    for name in list(run.state.collected)[::-1][:MOST_EXPERIMENTS]:
+        scores = [run.state.scores[theory, name] for theory in pair]
+        collected, trials = run.state.collected[name], run.trials(name)
+        rows = missed_rows(trials, [item.record for item in scores])
+        evidence.append(answers_exhibit(run.domain, trials, collected.digest, rows, name))
+        evidence += [
+            predictions_exhibit(run.state.name(theory), score.record, score.digest, rows)
+            for theory, score in zip(pair, scores, strict=True)
+        ]
+        inputs += [collected.digest, *(item.digest for item in scores)]
+    names = {theory: run.state.name(theory) for theory in pair}
+    file = case_exhibit(record, diagnosis.digest, names)
+    return Case(record.leader, record.loser, file, tuple(evidence), tuple(inputs))
+
+
+async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
+    """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
+    roles = run.config.roles
+    leader, loser = (run.state.name(name) for name in (case.leader, case.loser))
+    sources = _sources(run, case)
+    questions: list[Question[CaseReading] | Question[Steelman]] = []
+    if roles.arbiter:
+        questions.append(
+            Question(
+                role="arbiter",
+                prompt=read_prompt("arbiter"),
+                subject=case.loser,
+                task=f"Say what is wrong with {loser}, which lost to {leader}.",
+                exhibits=(case.file, *case.evidence, *sources),
+                answer=CaseReading,
+                inputs=case.inputs,
+                tools=True,
+            )
+        )
+    if roles.advocate and "steelman" in roles.lenses and roles.reviser:
+        questions.append(
+            Question(
+                role="advocate",
+                prompt=read_prompt("steelman"),
+                subject=case.loser,
+                task=f"You are the advocate of {leader}. Make the strongest case for {loser}.",
+                exhibits=(*case.evidence, case.file, *sources),
+                answer=Steelman,
+                inputs=case.inputs,
+                tools=True,
+            )
+        )
+    heard = [
+        item for item in await ask_stage(run, cycle, "read", questions) if item.value is not None
+    ]
+    first = {item.question.prompt.name: _statements(item) for item in heard}
+    again = [_mending(item, first[item.question.prompt.name]) for item in heard]
+    mended = await ask_stage(
+        run, cycle, "mend", [question for question in again if question is not None]
+    )
+    second = {item.question.prompt.name: item for item in mended if item.value is not None}
+    return [
+        _believed(run, cycle, case, item, first[name], second.get(name))
+        for item in heard
+        for name in (item.question.prompt.name,)
+    ]
+
+
+def _statements(heard: Heard[CaseReading] | Heard[Steelman]) -> list[CheckedStatement]:
+    """What was said, each statement with what came of computing its claims."""
+    value = heard.value
+    assert value is not None
+    said: Sequence[Statement] = value.statements if isinstance(value, CaseReading) else value.case
+    return [checked(item, heard.rules, heard.shown) for item in said]
+
+
+def _mending(
+    heard: Heard[CaseReading] | Heard[Steelman], found: Sequence[CheckedStatement]
+) -> Question[CaseReading] | Question[Steelman] | None:
+    """One more chance for statements that do not count, each with what is wrong with it."""
+    refused = [
+        f"{item.text} ({item.outcome}: {'; '.join(item.problems) or 'it makes no claim that can be computed'})"
+        for item in found
+        if not item.supported
+    ]
+    if not refused:
+        return None
+    asked = heard.question
+    return replace(
+        asked,
+        task=f"{asked.task} These of your statements do not count yet: mend their claims, or leave them out.",
+        exhibits=(Exhibit("your statements that do not count", refused), *heard.shown),
+        inputs=(heard.answered.digest, *asked.inputs),
+        tools=False,
+    )
+
+
+def _sources(run: Run, case: Case) -> tuple[Exhibit, Exhibit]:
+    """The loser's and the leader's."""
+    return theory_exhibit(run.theory(case.loser), "the loser"), theory_exhibit(
+        run.theory(case.leader), "the leader"
+    )
+
+
+def _believed(
+    run: Run,
+    cycle: int,
+    case: Case,
+    heard: Heard[CaseReading] | Heard[Steelman],
+    first: Sequence[CheckedStatement],
+    mended: Heard[CaseReading] | Heard[Steelman] | None,
+) -> Recorded[CaseRead]:
+    """What was said: statements that hold at once, and in place of the others those of the second try."""
+    value = heard.value
+    assert value is not None
+    guess, change = (
+        (value.hypothesis, value.change) if isinstance(value, CaseReading) else ("", value.repair)
+    )
+    statements = list(first)
+    if mended is not None:
+        known = {item.text for item in first if item.supported}
+        again = [item for item in _statements(mended) if item.text not in known]
+        statements = [*(item for item in first if item.supported), *again]
+    return run.record(
+        CaseRead(
+            cycle=cycle,
+            answer=heard.answered.digest,
+            task=heard.question.prompt.name,
+            theory=case.loser,
+            statements=tuple(statements),
+            hypothesis=conjecture(guess, heard.rules),
+            change=conjecture(change, heard.rules),
+        ),
+        name="believe",
+        inputs=[
+            heard.answered.digest,
+            *([] if mended is None else [mended.answered.digest]),
+            *case.inputs,
+        ],
+        position={"cycle": cycle, "task": heard.question.prompt.name},
+    )
+
+
+async def _learned(
+    run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
+) -> Recorded[LessonsRecalled] | None:
+    """Lessons of situations like this one, from earlier cycles and, where the study shares them, other studies."""
+    record = diagnosis.record
+    _, note = await recall_about(
+        run, cycle, "write", record, record.location, ("fact", "pitfall"), MOST
+    )
+    return note
+
+
+def _writing(
+    run: Run,
+    case: Case,
+    read: Sequence[Recorded[CaseRead]],
+    learned: Recorded[LessonsRecalled] | None,
+) -> list[Question[Successor]]:
+    """One question for each lens."""
+    by_task = {item.record.task: item for item in read}
+    arbiter, steelman = by_task.get("arbiter"), by_task.get("steelman")
+    # What all lenses share comes first, so that a server reads it once.
+    common = [*_sources(run, case), trials_exhibit(run.domain, _stimuli(run)), case.file]
+    common += _opinion("the arbiter's opinion", arbiter)
+    common += [variations_exhibit(run.domain), *case.evidence[:3]]
+    before = [*_tried_before(run), *_remembered(learned)]
+    questions = []
+    for name in run.config.roles.lenses:
+        lens = LENSES[name]
+        own = _opinion("the strongest case for the loser", steelman) if name == "steelman" else []
+        questions.append(
+            Question(
+                role="reviser",
+                prompt=read_prompt("reviser"),
+                subject=name,
+                task=lens.task,
+                exhibits=(*common, *before, *own, *case.evidence[3:]),
+                answer=Successor,
+                inputs=(
+                    *case.inputs,
+                    *(
+                        item.digest
+                        for item in (arbiter, steelman if own else None)
+                        if item is not None
+                    ),
+                    *(item.digest for item in run.state.tried[-MOST_TRIED:]),
+                    *([learned.digest] if learned is not None else []),
+                ),
+                tools=True,
+            )
+        )
+    return questions
+
+
+def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
+    """What a model said: claims that were computed, in the laboratory's words; its own words as not checked."""
+    if read is None:
+        return []
+    record = read.record
+    supported = [item for item in record.statements if item.supported]
+    value = {f"supported_{place}": item.told for place, item in enumerate(supported, start=1)}
+    value |= {
+        f"in_its_words_not_checked_{place}": item.text
+        for place, item in enumerate(supported, start=1)
+    }
+    value |= {
+        name: text
+        for name, text in (("guess", record.hypothesis), ("advice", record.change))
+        if text
+    }
+    return [Exhibit(title, value)] if value else []
+
+
+def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
+    """Lessons as advice, each with what speaks against it."""
+    if learned is None:
+        return []
+    pairs = zip(learned.record.texts, learned.record.notes, strict=True)
+    lines = [f"{text} ({note})" if note else text for text, note in pairs]
+    return [Exhibit("lessons of earlier cycles and studies, as advice", lines)]
+
+
+def _tried_before(run: Run) -> list[Exhibit]:
+    """What became of earlier proposals, so that none is made twice."""
+    lines = [
+        f"{item.record.change} ({item.record.outcome}{': ' if item.record.reason else ''}{item.record.reason[:160]})"
+        for item in run.state.tried[-MOST_TRIED:]
+    ]
+    return [Exhibit("proposed before", lines)] if lines else []
+
+
+def _stimuli(run: Run) -> Stimuli:
+    """Of the latest experiment."""
+    return run.trials(list(run.state.collected)[-1]).stimuli
+
+
+async def _try_all(
+    run: Run, cycle: int, heard: Sequence[Heard[Successor]], attempt: int
+) -> list[Recorded[SuccessorTried]]:
+    """Check and fit what was written, one after another, so that the second of two equal sources is a duplicate."""
+    return [await _try_one(run, cycle, item, attempt) for item in heard if item.value is not None]
+
+
+async def _try_one(
+    run: Run, cycle: int, heard: Heard[Successor], attempt: int
+) -> Recorded[SuccessorTried]:
+    answer, answered = heard.value, heard.answered
+    assert answer is not None
+    lens = heard.question.subject
+    parents = _parents(run, lens)
+    program = program_of(answer, f"language model {answered.record.model}", parents)
+    experiments = list(run.state.collected)
+    known = set(run.state.theories) | {
+        digest
+        for item in run.state.tried
+        for digest in (item.record.source, item.record.fitted)
+        if digest is not None
+    }
+
+    def work(context: StepContext) -> SuccessorTried:
+        trials = [run.trials(name) for name in experiments]
+        found = try_program(
+            program,
+            lambda item: run.laboratory.check(item, trials_of_study(run), people_of_study(run)),
+            lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
+            GrammarAdvocate(run.family.grammar),
+            known,
+        )
+        return _tried_record(context, found, heard, cycle, attempt, answer.change)
+
+    return await run.step(
+        "try",
+        work,
+        returns=SuccessorTried,
+        inputs=[answered.digest, *(run.state.collected[name].digest for name in experiments)],
+        position={"cycle": cycle, "lens": lens, "attempt": attempt},
+    )
+
+
+def _tried_record(
+    context: StepContext,
+    found: Tried,
+    heard: Heard[Successor],
+    cycle: int,
+    attempt: int,
+    change: str,
+) -> SuccessorTried:
+    answered = heard.answered.record
+    fitted = (
+        None
+        if found.theory is None
+        else context.artifacts.put(found.theory.program.source.encode())
+    )
+    return SuccessorTried(
+        cycle=cycle,
+        lens=heard.question.subject,
+        attempt=attempt,
+        answer=heard.answered.digest,
+        model=answered.model,
+        outcome=found.outcome,
+        reason=found.reason,
+        name=found.name,
+        source=context.artifacts.put(found.program.source.encode()),
+        fitted=fitted,
+        parents=found.program.parents,
+        change=change,
+        criterion=found.criterion,
+        error=found.error,
+    )
+
+
+def _parents(run: Run, lens: str) -> tuple[Digest, ...]:
+    diagnosis = run.state.diagnoses[-1].record
+    parent = LENSES[lens].parent
+    return (
+        () if parent == "none" else (diagnosis.leader if parent == "leader" else diagnosis.loser,)
+    )
+
+
+def _repairs(
+    run: Run, case: Case, tried: Sequence[Recorded[SuccessorTried]]
+) -> list[Question[Successor]]:
+    """One more chance for what the checks refused, with the refusal's own words."""
+    return [
+        Question(
+            role="reviser",
+            prompt=read_prompt("repair"),
+            subject=item.record.lens,
+            task="Mend your theory so that the laboratory accepts it.",
+            exhibits=(
+                trials_exhibit(run.domain, _stimuli(run)),
+                variations_exhibit(run.domain),
+                Exhibit("your source", run.trace.artifacts.get(item.record.source).decode()),
+                Exhibit("the refusal", item.record.reason),
+            ),
+            answer=Successor,
+            inputs=(item.digest,),
+        )
+        for item in tried
+        if item.record.outcome == "refused"
+    ]
+
+
+async def _audit(
+    run: Run, cycle: int, passed: Sequence[Recorded[SuccessorTried]]
+) -> list[Recorded[ClaimAudited]]:
+    """What the words of each claim predict, tried on its code."""
+    if not run.config.roles.auditor:
+        return []
+    questions: list[Question[Audit]] = []
+    theories: dict[str, tuple[Recorded[SuccessorTried], Theory]] = {}
+    for item in passed:
+        theory = read_program(_program(run, item.record))
+        theories[theory.digest] = (item, theory)
+        questions.append(
+            Question(
+                role="auditor",
+                prompt=read_prompt("auditor"),
+                subject=theory.digest,
+                task="State what this claim predicts.",
+                exhibits=(
+                    Exhibit("the claim", f"{theory.name}: {theory.claim}"),
+                    variations_exhibit(run.domain),
+                ),
+                answer=Audit,
+                inputs=(item.digest,),
+            )
+        )
+    audited = []
+    for heard in await ask_stage(run, cycle, "audit", questions):
+        if heard.value is None:
+            continue
+        item, theory = theories[heard.question.subject]
+        audited.append(await _audit_one(run, cycle, heard, item, theory))
+    return audited
+
+
+async def _audit_one(
+    run: Run, cycle: int, heard: Heard[Audit], item: Recorded[SuccessorTried], theory: Theory
+) -> Recorded[ClaimAudited]:
+    value, fitted = heard.value, theory.digest
+    assert value is not None
+
+    def work(context: StepContext) -> ClaimAudited:
+        held: list[str] = []
+        contradicted: list[str] = []
+        not_tried: list[str] = []
+        for stated in value.predictions:
+            try:
+                (found,) = run.laboratory.check_claim(theory, [stated.prediction]).tried
+            except TheoryError as error:
+                not_tried.append(str(error))
+                continue
+            (held if found.held else contradicted).append(found.sentence)
+        return ClaimAudited(
+            cycle=cycle,
+            answer=heard.answered.digest,
+            theory=fitted,
+            held=tuple(held),
+            contradicted=tuple(contradicted),
+            not_tried=tuple(not_tried),
+            unclear=value.unclear,
+        )
+
+    return await run.step(
+        "audit",
+        work,
+        returns=ClaimAudited,
+        inputs=[heard.answered.digest, item.digest],
+        position={"cycle": cycle, "theory": fitted},
+    )
+
+
+def _program(run: Run, record: SuccessorTried) -> TheoryProgram:
+    assert record.fitted is not None
+    source = run.trace.artifacts.get(record.fitted).decode()
+    return TheoryProgram(source, f"language model {record.model}", record.parents)
+
+
+def _submitted(record: SuccessorTried) -> Submitted:
+    assert record.fitted is not None
+    assert record.criterion is not None
+    return Submitted(
+        source=record.fitted,
+        author=f"language model {record.model}",
+        parents=record.parents,
+        change=record.change,
+        criterion=record.criterion,
+    )

@@ -1,0 +1,141 @@
+"""A language model writes lessons after a cycle; those that the cited records contradict are not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.run.memory_records import LessonsWritten
+from lakatos.flows.run.remember import LED, study_of
+from lakatos.flows.stages.propose import case_of
+from lakatos.language_models.pins import Rule
+from lakatos.memory.item import Fact
+from lakatos.memory.library import Pitfall
+from lakatos.memory.recall import lesson_text
+from lakatos.theories.record import Diagnosis
+from lakatos.theories.roles.answer import Reflection, WrittenFact, WrittenPitfall
+from lakatos.theories.roles.exhibit import Exhibit, records_of
+from lakatos.theories.roles.prompt import read_prompt
+from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.record import CheckedStatement
+from lakatos.theories.roles.statement import contradictions
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.run import Run
+
+CONFIDENCE = 0.5
+"""In a fact that a model wrote: its numbers were held against records, its words were not."""
+MOST_SHOWN = 8
+"""Refused designs, refused theories and lessons on record that are shown, of each."""
+
+
+async def write_lessons(run: Run, cycle: int) -> None:
+    """Ask the study's reflector what the cycle taught, and keep what the records bear out; nothing without one."""
+    diagnosis = next((item for item in run.state.diagnoses if item.record.cycle == cycle), None)
+    if not run.config.roles.reflector or diagnosis is None:
+        return
+    for heard in await ask_stage(run, cycle, "reflect", [_question(run, cycle, diagnosis)]):
+        if heard.value is not None:
+            _keep(run, cycle, heard, heard.value)
+
+
+def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Question[Reflection]:
+    case, state = case_of(run, diagnosis), run.state
+    designs = [
+        item
+        for item in state.designs.values()
+        if item.record.cycle == cycle and not item.record.accepted
+    ]
+    theories = [item for item in state.refused if item.record.cycle == cycle]
+    refused = [
+        Exhibit("a design that was refused", {"reason": item.record.reason}, item.digest)
+        for item in designs[:MOST_SHOWN]
+    ]
+    refused += [
+        Exhibit(
+            f"a theory that was refused: {item.record.name}",
+            {"change": item.record.change, "reason": item.record.reason},
+            item.digest,
+        )
+        for item in theories[:MOST_SHOWN]
+    ]
+    known = [
+        lesson_text(item) for _, item in state.library.lessons() if isinstance(item, Fact | Pitfall)
+    ]
+    before = [Exhibit("lessons on record", known[-MOST_SHOWN:])] if known else []
+    return Question(
+        role="reflector",
+        prompt=read_prompt("reflector"),
+        subject=f"cycle {cycle}",
+        task="Write down what this cycle taught.",
+        exhibits=(case.file, *refused, *before, *case.evidence),
+        answer=Reflection,
+        inputs=(*case.inputs, *(item.reference for item in refused)),
+    )
+
+
+def _keep(run: Run, cycle: int, heard: Heard[Reflection], value: Reflection) -> None:
+    records = records_of(heard.shown)
+    said: tuple[WrittenPitfall | WrittenFact, ...] = (*value.pitfalls, *value.facts)
+    held = [_held(item, heard.rules, records) for item in said]
+    written = run.record(
+        LessonsWritten(cycle=cycle, answer=heard.answered.digest, lessons=tuple(held)),
+        name="write lessons",
+        inputs=[heard.answered.digest, *heard.question.inputs],
+        position={"cycle": cycle},
+    )
+    for number, (item, judged) in enumerate(zip(said, held, strict=True)):
+        if not judged.supported:
+            run.progress.note(f"a lesson was not kept: {judged.problems[0]}")
+            continue
+        cited = [
+            digest for digest in records if any(digest.startswith(mark[1:]) for mark in item.cites)
+        ]
+        lesson = _lesson(run, item, (*cited, written.digest))
+        run.record(
+            lesson,
+            name="lesson",
+            inputs=lesson.evidence,
+            position={"cycle": cycle, "number": number},
+        )
+
+
+def _held(
+    item: WrittenPitfall | WrittenFact, rules: Sequence[Rule], records: Mapping[str, Any]
+) -> CheckedStatement:
+    """A lesson with every reason why it is not kept; nothing in it is computed, so one that is kept is not checked."""
+    texts = [text for name, text in item.model_dump().items() if name != "cites"]
+    problems = [
+        problem for text in texts for problem in contradictions(text, item.cites, rules, records)
+    ]
+    if isinstance(item, WrittenFact) and item.subject.startswith(LED):
+        problems.append(f"{LED!r} is a subject of the laboratory's own facts")
+    found = tuple(dict.fromkeys(problems))
+    return CheckedStatement(
+        text="; ".join(texts), cites=item.cites, supported=not found, problems=found, computed=False
+    )
+
+
+def _lesson(
+    run: Run, item: WrittenPitfall | WrittenFact, evidence: tuple[Digest, ...]
+) -> Pitfall | Fact:
+    domain = run.config.domain
+    if isinstance(item, WrittenPitfall):
+        return Pitfall(
+            domain=domain,
+            trigger=item.trigger,
+            mistake=item.mistake,
+            consequence=item.consequence,
+            evidence=evidence,
+        )
+    study = study_of(run.config.name, run.config.seed)
+    return Fact(
+        domain=domain,
+        subject=f"{item.subject} in {study}",
+        statement=f"{item.statement} (a language model's words, not checked)",
+        confidence=CONFIDENCE,
+        evidence=evidence,
+    )

@@ -1,0 +1,279 @@
+"""Stage: the advocates search for successors; what they submit is checked before it is a theory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from lakatos.experiments.task import Trials
+from lakatos.flows.errors import StudyError
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.memory_records import InquiryMade
+from lakatos.flows.run.remember import advise
+from lakatos.flows.run.run import Run
+from lakatos.flows.run.study import OWN
+from lakatos.flows.stages.decide import refined
+from lakatos.flows.stages.design import people_of_study, trials_of_study
+from lakatos.flows.stages.epoch import lasting
+from lakatos.flows.stages.strategy import choose_strategy, preferring
+from lakatos.judges.record import StrategyChosen
+from lakatos.theories.advocate import Brief, GrammarAdvocate, Proposal, Start
+from lakatos.theories.complexity import code_length, why_unreadable
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.grammar import Composition, composition_of
+from lakatos.theories.induction.induce import induce
+from lakatos.theories.record import (
+    Diagnosis,
+    SearchFinished,
+    Submitted,
+    TheoryAdmitted,
+    TheoryChecked,
+)
+from lakatos.theories.roles.record import SuccessorsProposed
+from lakatos.theories.score import UnitScores
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+FITTING_DRAWS = 256
+INDUCTION = "induction"
+"""Author of rules found in the answers."""
+LEFT_OUT = 0.02
+"""Nats per choice that predicting left-out trials may cost against fitting all."""
+KEPT = 4
+"""Compositions that a search takes over from the one before."""
+
+
+@task(name="revise")
+async def revise(
+    run: Run,
+    cycle: int,
+    diagnosis: Recorded[Diagnosis],
+    proposed: Recorded[SuccessorsProposed] | None = None,
+    examined: Recorded[InquiryMade] | None = None,
+) -> Recorded[SearchFinished]:
+    """Search for better theories: by composing, from the loser and the leader on, and in the answers themselves.
+
+    What language models proposed joins what is found; what the laboratory was asked about the leader, and what is
+    recalled of other studies, says what to try first.
+    """
+    settings = run.config.theories
+    run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
+    advice = await advise(run, cycle, diagnosis.record)
+    remedies = (
+        *diagnosis.record.remedies,
+        *(examined.record.remedies if examined else ()),
+        *advice.remedies,
+    )
+    strategy = await choose_strategy(run, cycle)
+    brief = Brief(
+        starts=(*_starts(run, diagnosis.record), *advice.starts),
+        remedies=tuple(dict.fromkeys(remedies)),
+        warnings=advice.warnings,
+        n_candidates=settings.candidates,
+        n_successors=settings.successors,
+    )
+    trials = [run.trials(name) for name in run.state.collected]
+    inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
+    inputs += advice.inputs
+    inputs += [examined.digest] if examined else []
+    inputs += [item.digest for item in run.state.searches[-1:]]
+    for item in refined(run.state, cycle - 1):
+        inputs += lasting(run, item.record.candidate, cycle - 1, [item.digest])
+    inputs += [proposed.digest] if proposed else []
+    inputs += [strategy.digest] if strategy else []
+    written = proposed.record.submissions if proposed else ()
+
+    def work(context: StepContext) -> SearchFinished:
+        proposal = search(run, brief, trials, context, strategy.record if strategy else None)
+        if proposal.unspent:
+            tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
+            run.progress.note(f"{tried}: {proposal.unspent}")
+        best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
+        found = induced(run, trials, best, context) if settings.induction else ()
+        return _record(context, cycle, proposal, (*found, *written))
+
+    return await run.step(
+        "revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle}
+    )
+
+
+def search(
+    run: Run,
+    brief: Brief,
+    trials: Sequence[Trials],
+    context: StepContext,
+    strategy: StrategyChosen | None = None,
+) -> Proposal:
+    """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
+    grammar = run.family.grammar
+
+    def evaluate(
+        items: Sequence[tuple[Composition, Digest | None]],
+    ) -> list[Evaluated | TheoryError]:
+        return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
+
+    def validate(items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
+        return run.laboratory.cross_validate(grammar, items, trials, n_draws=FITTING_DRAWS)
+
+    if strategy is None:
+        advocate = GrammarAdvocate(grammar)
+    else:
+        advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
+        brief = preferring(brief, grammar, strategy.preferences, context.rng)
+    return advocate.pruned(advocate.revise(brief, evaluate, context.rng), brief, evaluate, validate)
+
+
+def induced(
+    run: Run, trials: Sequence[Trials], best: float, context: StepContext
+) -> tuple[Submitted, ...]:
+    """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
+
+    Args:
+        run: The campaign.
+        trials: All answers so far.
+        best: Criterion of what the grammar's advocate submits.
+        context: Of the step.
+    """
+    if any(item.pooled for item in trials):
+        return ()
+    return tuple(
+        Submitted(
+            source=context.artifacts.put(item.source.encode()),
+            author=INDUCTION,
+            parents=(),
+            change=f"found in the answers: {item.kind}",
+            criterion=item.criterion,
+        )
+        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT)
+    )
+
+
+def _starts(run: Run, diagnosis: Diagnosis) -> tuple[Start, ...]:
+    """Leader and loser, each with its advocate, what is to be refined, and what came out best of the last search."""
+    starts = []
+    wanting = [item.record.candidate for item in refined(run.state, diagnosis.cycle - 1)]
+    for name in dict.fromkeys((diagnosis.leader, diagnosis.loser, *wanting)):
+        literal = run.theory(name).composition
+        if literal is not None:
+            starts.append(Start(name, composition_of(literal, {})))
+    if run.state.searches:
+        attempts = run.trace.artifacts.get_json(run.state.searches[-1].record.attempts)
+        for attempt in attempts[:KEPT]:
+            if not attempt["error"]:
+                composition = composition_of(attempt["composition"], {})
+                starts.append(Start(attempt["parent"], composition, attempt["change"]))
+    return tuple(starts)
+
+
+def _record(
+    context: StepContext, cycle: int, proposal: Proposal, further: Sequence[Submitted]
+) -> SearchFinished:
+    attempts = [
+        {
+            "composition": attempt.composition.to_literal(),
+            "parent": attempt.parent,
+            "change": attempt.change,
+            "criterion": None if attempt.evaluated is None else attempt.criterion,
+            "error": attempt.error,
+        }
+        for attempt in proposal.attempts
+    ]
+    submissions = []
+    for attempt in proposal.submitted:
+        if attempt.evaluated is None:
+            continue
+        program = attempt.evaluated.theory.program
+        submissions.append(
+            Submitted(
+                source=context.artifacts.put(program.source.encode()),
+                author=program.author,
+                parents=program.parents,
+                change=attempt.change,
+                criterion=attempt.criterion,
+            )
+        )
+    return SearchFinished(
+        cycle=cycle,
+        attempts=context.artifacts.put_json(attempts),
+        n_attempts=len(attempts),
+        submissions=(*submissions, *further),
+        unspent=proposal.unspent,
+    )
+
+
+async def check_program(
+    run: Run, cycle: int, program: TheoryProgram, change: str, inputs: Sequence[Digest]
+) -> Recorded[TheoryChecked]:
+    """Run all checks on a program and write down that it is a theory, or why not."""
+
+    def work(context: StepContext) -> TheoryChecked:
+        digest = context.artifacts.put(program.source.encode())
+        theory: Theory | None = None
+        reason = ""
+        try:
+            theory = run.laboratory.check(program, trials_of_study(run), people_of_study(run))
+        except TheoryError as error:
+            reason = f"{type(error).__name__}: {error}"
+        return TheoryChecked(
+            theory=digest,
+            passed=theory is not None,
+            name=theory.name if theory else _name(program),
+            claim=theory.claim if theory else "",
+            author=program.author,
+            parents=program.parents,
+            change=change,
+            cycle=cycle,
+            n_parameters=len(theory.priors) if theory else 0,
+            code_length=code_length(program.source) if theory else 0,
+            unreadable=why_unreadable(theory) if theory else "",
+            checks=theory.checks if theory else (),
+            reason=reason,
+            sandbox=run.laboratory.layers,
+        )
+
+    return await run.step(
+        "check",
+        work,
+        returns=TheoryChecked,
+        inputs=inputs,
+        position={"cycle": cycle, "theory": program.digest},
+    )
+
+
+def _name(program: TheoryProgram) -> str:
+    try:
+        return read_program(program).name
+    except TheoryError:
+        return f"unreadable {program.digest[:8]}"
+
+
+@task(name="seed")
+async def seed_pool(run: Run) -> None:
+    """Check the theories that the study names or brings along and admit them as the first rivals."""
+    settings = run.config.theories
+    run.progress.stage(0, "check the seeds", ", ".join(settings.seeds))
+    assert run.state.started is not None
+    programs = [run.family.program(name) for name in settings.seeds]
+    for program in (*programs, *(TheoryProgram(source, OWN) for source in settings.programs)):
+        checked = await check_program(run, 0, program, "", [run.state.started.digest])
+        if not checked.record.passed:
+            stop = program.author == OWN and settings.on_refusal == "stop" and not run.state.designs
+            if stop:
+                raise StudyError(
+                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin "
+                    'anew, or let the study go on without it: theories.on_refusal = "drop".'
+                )
+            run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+            continue
+        run.record(
+            TheoryAdmitted(theory=program.digest, cycle=0, reason=program.author),
+            name="admit",
+            inputs=[checked.digest],
+            position={"cycle": 0},
+        )
+    if len(run.state.pool) < 2:
+        raise TheoryError(
+            "fewer than two seed theories passed their checks; the notes above say why. Name others in theories.seeds."
+        )

@@ -1,0 +1,302 @@
+"""Stage: score every theory on every experiment that it has no score on, and settle the judges' verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, Generic, TypeVar
+
+from lakatos.experiments.task import check_unmixed
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.preregister import frozen_theory
+from lakatos.judges.judge import VerdictResolved, resolve
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.fit import Scored
+from lakatos.theories.prior import Prior
+from lakatos.theories.record import ENGINE, TheoryFailed, TheoryFitted, TheoryScored, Units
+from lakatos.theories.score import UnitScores, log_predictive, proportion_error, telling
+from lakatos.theories.scoreboard import advantage_on
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record
+from lakatos.traces.step import Recorded, StepContext
+
+POSITION: Final = {"engine": ENGINE}
+LARGEST_CHANCE: Final = 0.25
+"""Monte Carlo error of a difference that decides, in standard errors."""
+CLEAR: Final = 4.0
+"""Standard errors beyond which a difference is decided whatever chance did."""
+MOST_DRAWS: Final = 2**13
+MOST_WALKED: Final = 2**10
+"""Of theories that are walked through answers one by one."""
+MOST_CELLS: Final = 2**22
+"""Draws times trials of one answer."""
+
+
+@task(name="score")
+async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Recorded[TheoryScored]]:
+    """Learn the people of ``theories`` from all open answers, and score each theory on every experiment.
+
+    What is recorded already is returned, not computed. A theory that fails on answers is out from here on.
+    """
+    experiments = list(run.state.collected)
+    run.progress.stage(
+        cycle, "score", f"{len(theories)} theories on {len(experiments)} experiments"
+    )
+    check_unmixed(map(run.trials, experiments))
+    await fit(run, theories)
+    found = await _score_all(run, theories, run.config.theories.draws)
+    while (more := too_few_draws(run)) is not None:
+        found += await _score_all(run, more[1], more[0])
+    return found
+
+
+async def fit(run: Run, theories: Sequence[Digest]) -> None:
+    """Record who the people of each theory are, as all open answers show; every theory by the same procedure."""
+    tables = tuple(item.record.trials for item in run.state.collected.values())
+    stale = [
+        name
+        for name in theories
+        if name in run.state.theories and _trials_of_fit(run, name) != tables
+    ]
+    trials = [run.trials(name) for name in run.state.collected]
+
+    def learn(names: Sequence[Digest]) -> Sequence[dict[str, Prior] | TheoryError]:
+        starts = [run.theory(name).priors if name in run.state.fits else {} for name in names]
+        return run.laboratory.people_of([run.form(name) for name in names], starts, trials)
+
+    together, pooled = _Together(learn, stale), all(item.pooled for item in trials)
+    for name in stale:
+        last = run.state.fits.get(name)
+        inputs = [
+            run.state.theories[name].digest,
+            *(item.digest for item in run.state.collected.values()),
+        ]
+        inputs += [last.digest] if last else []
+
+        def work(context: StepContext, name: Digest = name) -> TheoryFitted:
+            people = {key: (prior.center, prior.spread) for key, prior in together.of(name).items()}
+            return TheoryFitted(
+                theory=name, trials=tables, engine=ENGINE, pooled=pooled, people=people
+            )
+
+        await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
+
+
+def _trials_of_fit(run: Run, name: Digest) -> tuple[Digest, ...]:
+    last = run.state.fits.get(name)
+    return last.record.trials if last else ()
+
+
+def too_few_draws(run: Run) -> tuple[int, list[Digest]] | None:
+    """Theories whose order chance could change, and how many of their people to draw; None where all is clear.
+
+    A decision between two theories may rest on their difference if its Monte Carlo error is a quarter of its standard
+    error at most. Draws are raised for those pairs only, and not without end.
+    """
+    board = run.state.board()
+    if not board.standings:
+        return None
+    leader = board.leader.theory
+    unclear = [
+        line.theory
+        for line in board.standings[1:]
+        if abs(line.behind.value) < CLEAR * line.behind.standard_error
+        and line.chance > LARGEST_CHANCE * line.behind.standard_error
+    ]
+    names = [leader, *unclear] if unclear else []
+    used = {
+        name: min(run.state.scores[name, item].record.n_draws for item in run.state.collected)
+        for name in names
+    }
+    n_draws = 4 * min(used.values(), default=0)
+    if not names or n_draws > _most_draws(run, names):
+        return None
+    return n_draws, [name for name in names if used[name] < n_draws]
+
+
+def _most_draws(run: Run, names: Sequence[Digest]) -> int:
+    """So many that one answer of a theory stays small; fewer of those that are walked through answers."""
+    if run.domain.sequential or any(run.theory(name).learns for name in names):
+        return MOST_WALKED
+    n_trials = sum(len(run.trials(name).stimuli) for name in run.state.collected)
+    return min(MOST_DRAWS, MOST_CELLS // n_trials)
+
+
+async def _score_all(
+    run: Run, theories: Sequence[Digest], n_draws: int
+) -> list[Recorded[TheoryScored]]:
+    """Score theories with the people that their newest fits found."""
+    names = [name for name in theories if name in run.state.theories]
+    experiments = list(run.state.collected)
+    trials = [run.trials(name) for name in experiments]
+    left_out = _Together(
+        lambda wanted: run.laboratory.scores_of(
+            [run.theory(name) for name in wanted], trials, n_draws
+        ),
+        names,
+    )
+    found = []
+    for place, experiment in enumerate(experiments):
+        ahead = _Together(
+            partial(_scores_of_frozen, run, experiment, n_draws),
+            _foretellers(run, experiment, names),
+        )
+        for name in names:
+            if name not in run.state.theories:  # it failed on an earlier experiment
+                continue
+            item = await _score_one(run, name, experiment, n_draws, place, left_out, ahead)
+            found += [item] if item else []
+    return found
+
+
+A = TypeVar("A")
+R = TypeVar("R", bound=Record)
+
+
+class _Together(Generic[A]):
+    """Answers about theories: the first that is wanted brings those of all the others with it."""
+
+    def __init__(
+        self, ask: Callable[[Sequence[Digest]], Sequence[A | TheoryError]], names: Sequence[Digest]
+    ) -> None:
+        self._ask, self._names = ask, list(names)
+        self._found: dict[Digest, A | TheoryError] = {}
+
+    def of(self, name: Digest) -> A:
+        """The answer about one theory.
+
+        Raises:
+            TheoryError: It fails.
+        """
+        if name not in self._found:
+            self._found |= zip(self._names, self._ask(self._names), strict=True)
+        found = self._found[name]
+        if isinstance(found, TheoryError):
+            raise found
+        return found
+
+
+def _foretellers(run: Run, experiment: str, names: Sequence[Digest]) -> list[Digest]:
+    """Theories whose predictions were frozen before an experiment."""
+    rivals = run.state.preregistrations[experiment].record.rivals
+    return [name for name in names if name in rivals]
+
+
+def _scores_of_frozen(
+    run: Run, experiment: str, n_draws: int, names: Sequence[Digest]
+) -> Sequence[UnitScores | TheoryError]:
+    """Scores with the populations that were frozen before an experiment."""
+    frozen = run.trace.artifacts.get_arrays(
+        run.state.preregistrations[experiment].record.predictions
+    )
+    theories = [frozen_theory(run, name, frozen) for name in names]
+    found = run.laboratory.evidence_or_error(theories, run.trials(experiment), n_draws)
+    return [item if isinstance(item, TheoryError) else log_predictive(item) for item in found]
+
+
+async def _score_one(
+    run: Run,
+    name: Digest,
+    experiment: str,
+    n_draws: int,
+    place: int,
+    left_out: _Together[list[Scored]],
+    ahead: _Together[UnitScores],
+) -> Recorded[TheoryScored] | None:
+    trials, collected = run.trials(experiment), run.state.collected[experiment]
+    fitted, before = run.state.fits[name], run.state.scores.get((name, experiment))
+    if (
+        before is not None
+        and before.record.fit == fitted.digest
+        and before.record.n_draws >= n_draws
+    ):
+        return before
+    if before is not None and (
+        before.record.trials != collected.record.trials or before.record.n_draws < n_draws
+    ):
+        before = None  # what was frozen is scored anew
+
+    def work(context: StepContext) -> TheoryScored:
+        scored = left_out.of(name)[place]
+        error, correlation = proportion_error(scored.mean, trials)
+        frozen = before.record.frozen if before else None
+        if before is None and name in run.state.preregistrations[experiment].record.rivals:
+            frozen = Units.of(ahead.of(name))
+        return TheoryScored(
+            theory=name,
+            experiment=experiment,
+            trials=collected.record.trials,
+            engine=ENGINE,
+            n_draws=n_draws,
+            fit=fitted.digest,
+            left_out=Units.of(scored.left_out),
+            frozen=frozen,
+            proportions=tuple(telling(scored.mean).ravel().tolist()),
+            error=error,
+            correlation=correlation,
+            n_options=trials.n_options,
+        )
+
+    inputs = [fitted.digest, collected.digest, *([before.digest] if before else [])]
+    return await _step_or_fail(
+        run, name, "score", work, TheoryScored, inputs, {**POSITION, "draws": n_draws}
+    )
+
+
+async def _step_or_fail(
+    run: Run,
+    theory: Digest,
+    step: str,
+    work: Callable[[StepContext], R],
+    returns: type[R],
+    inputs: Sequence[Digest],
+    position: Mapping[str, str | int],
+) -> Recorded[R] | None:
+    """Take a step in which a theory runs; where it fails, write that down, and the theory is out."""
+    failed = run.trace.recorded("fail", inputs, position)
+    if failed is None:
+        try:
+            return await run.step(step, work, returns=returns, inputs=inputs, position=position)
+        except TheoryError as error:
+            experiment = list(run.state.collected)[-1]
+            record = TheoryFailed(
+                theory=theory, experiment=experiment, reason=f"{type(error).__name__}: {error}"
+            )
+    else:
+        assert isinstance(failed.record, TheoryFailed)
+        record = failed.record
+    run.progress.note(f"{run.state.name(theory)} failed on answers and is out: {record.reason}")
+    run.record(record, name="fail", inputs=inputs, position=position)
+    return None
+
+
+@task(name="settle")
+async def settle(run: Run, cycle: int) -> list[Recorded[VerdictResolved]]:
+    """Score the verdicts of earlier cycles on the first experiment collected since."""
+    settled = []
+    for digest, verdict in list(run.state.verdicts.items()):
+        record = verdict.record
+        later = [
+            name
+            for name, item in run.state.designs.items()
+            if item.record.cycle > record.cycle and name in run.state.collected
+        ]
+        pair = (record.candidate, record.incumbent)
+        if (
+            digest in run.state.resolved
+            or not later
+            or any((name, later[0]) not in run.state.scores for name in pair)
+        ):
+            continue
+        candidate, incumbent = (run.state.scores[name, later[0]] for name in pair)
+        advantage = advantage_on(candidate.record, incumbent.record)
+        settled.append(
+            run.record(
+                resolve(record, digest, later[0], advantage.value),
+                name="settle",
+                inputs=[digest, candidate.digest, incumbent.digest],
+                position={"cycle": cycle},
+            )
+        )
+    return settled

@@ -1,0 +1,140 @@
+"""Stage: what the verdict would be if nobody had been excluded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lakatos.experiments.participants.table import get_trials, put_table
+from lakatos.experiments.quality import REVOKED
+from lakatos.experiments.record import AnswersArrived, PersonExcluded
+from lakatos.experiments.task import Trials
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.records import ExclusionSensitivity
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.collect import answers_of, before_stop, erased
+from lakatos.theories.record import TheoryScored
+from lakatos.theories.score import (
+    Estimate,
+    UnitScores,
+    log_predictive,
+    mean_over_units,
+    paired_difference,
+)
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+NECESSARY = frozenset({"duplicate"})
+"""Rules that hold in any case: the same person twice is not two people."""
+
+
+@task(name="sensitivity")
+async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
+    """Score the pool on everybody's answers, and compare the leader's advantage with that on the people kept."""
+    if not run.config.by_person:
+        return None
+    everybody = {name: people_of(run, name) for name in run.state.collected}
+    kept = {name: run.trials(name).n_people for name in run.state.collected}
+    changed = [name for name, people in everybody.items() if len(people) > kept[name]]
+    board = run.state.board()
+    if not changed or len(board.standings) < 2:
+        return None
+    names = [line.theory for line in board.standings]
+    inputs = [run.state.collected[name].digest for name in run.state.collected]
+    inputs += [item.digest for name in changed for item in everybody[name]]
+    inputs += [
+        run.state.scores[theory, name].digest for theory in names for name in run.state.collected
+    ]
+
+    def work(context: StepContext) -> ExclusionSensitivity:
+        tables = {}
+        for name in changed:
+            plan = run.state.preregistrations[name].record
+            answers = [item.record.answers for item in everybody[name]]
+            n_options = run.trials(name).n_options
+            tables[name] = get_trials(
+                context.artifacts, put_table(context.artifacts, plan.design, answers, n_options)
+            )
+        without = {theory: _scores(run, theory, tables) for theory in names}
+        with_rules = {
+            theory: [
+                run.state.scores[theory, name].record.left_out.scores
+                for name in run.state.collected
+            ]
+            for theory in names
+        }
+        leader = names[0]
+        leader_without = max(names, key=lambda theory: _mean(without[theory]))
+        rival = names[1]
+        own = paired_difference(with_rules[leader], with_rules[rival])
+        other = paired_difference(without[leader], without[rival])
+        n_excluded = sum(len(everybody[name]) - kept[name] for name in changed)
+        return ExclusionSensitivity(
+            experiments=tuple(changed),
+            n_excluded=n_excluded,
+            leader=leader,
+            leader_without=leader_without,
+            rival=rival,
+            advantage=own.value,
+            interval=own.interval,
+            advantage_without=other.value,
+            interval_without=other.interval,
+            scores={theory: _mean(with_rules[theory]) for theory in names},
+            scores_without={theory: _mean(without[theory]) for theory in names},
+            text=describe(
+                n_excluded, run.state.name(leader), run.state.name(leader_without), own, other
+            ),
+        )
+
+    return await run.step("sensitivity", work, returns=ExclusionSensitivity, inputs=inputs)
+
+
+def describe(
+    n_excluded: int, leader: str, leader_without: str, own: Estimate, other: Estimate
+) -> str:
+    """What the exclusions change, in a sentence."""
+    low, high = other.interval
+    same = "leads as well" if leader == leader_without else f"is behind {leader_without}"
+    return (
+        f"With the {n_excluded} people who were excluded by the preregistered rules {leader} {same}; its advantage "
+        f"over the next theory is then {other.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}) "
+        f"instead of {own.value:+.4f}."
+    )
+
+
+def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
+    """Everybody who answered something and let it be used, once each."""
+    gone = erased(run.trace)
+    twice = {
+        item.record.answers
+        for item in run.trace.records(PersonExcluded)
+        if item.record.rule in NECESSARY and item.digest not in gone
+    }
+    people = answers_of(run.trace, experiment)
+    if experiment in run.state.closed:
+        people = before_stop(run, run.state.closed[experiment].record, people)
+    found = [
+        item
+        for item in people
+        if item.record.n_answers and item.record.status not in REVOKED and item.digest not in twice
+    ]
+    return sorted(found, key=lambda item: (item.record.person, item.digest))
+
+
+def _scores(run: Run, theory: Digest, tables: Mapping[str, Trials]) -> list[UnitScores]:
+    known = [name for name in run.state.collected if name in tables]
+    evidence = run.laboratory.evidence(
+        run.theory(theory), [tables[name] for name in known], run.config.theories.draws
+    )
+    fresh = dict(zip(known, map(log_predictive, evidence), strict=True))
+    scored: dict[str, TheoryScored] = {
+        name: run.state.scores[theory, name].record for name in run.state.collected
+    }
+    return [
+        fresh[name] if name in fresh else scored[name].left_out.scores
+        for name in run.state.collected
+    ]
+
+
+def _mean(scores: Sequence[UnitScores]) -> float:
+    """Nats per choice, averaged over experiments."""
+    return float(sum(mean_over_units(item).value for item in scores) / len(scores))

@@ -1,0 +1,1 @@
+"""Lakatos: a laboratory in which rival theories of human behaviour compete."""

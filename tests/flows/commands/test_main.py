@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small import write_study
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def lakatos(
+    *arguments: object, cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("LAKATOS")
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "lakatos.flows.commands.main", *map(str, arguments)],
+        cwd=cwd,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=300,
+        env={**inherited, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
+    )
+
+
+def one_line_error(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line.startswith("lakatos: ")]
+    assert len(lines) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return lines[0]
+
+
+def test_help_lists_every_command() -> None:
+    done = lakatos("--help")
+    assert done.returncode == 0
+    for command in (
+        "demo",
+        "run",
+        "resume",
+        "status",
+        "report",
+        "audit",
+        "theories",
+        "data",
+        "doctor",
+    ):
+        assert command in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["status"], ["theories"], ["data", "list"], ["doctor"]])
+def test_commands_that_read_do_not_import_prefect(arguments: list[str], tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.argv = ['lakatos', *{arguments!r}]\ntry:\n    from lakatos.flows.commands.main import main; main()\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "assert 'prefect' not in sys.modules"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    done = lakatos("run", study, "--engine", "none", "--runs", tmp_path / "runs", "--workers", 1)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs" / "small-1" / "report.html").exists()
+    assert "concluded" in lakatos("status", "--runs", tmp_path / "runs").stdout
+    checked = lakatos("audit", "small-1", "--runs", tmp_path / "runs")
+    assert checked.returncode == 0
+    assert "the audit passes" in checked.stdout
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(tmp_path: Path) -> None:
+    done = lakatos(
+        "run", write_study(tmp_path, "sede = 3"), "--engine", "none", "--runs", tmp_path / "runs"
+    )
+    assert "unknown key 'sede'; did you mean 'seed'?" in one_line_error(done)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_missing_data_are_named_with_address_licence_and_folder(tmp_path: Path) -> None:
+    done = lakatos(
+        "run",
+        ROOT / "studies" / "multiattribute-binary.toml",
+        "--data",
+        tmp_path / "nowhere",
+        "--engine",
+        "none",
+        "--runs",
+        tmp_path / "runs",
+    )
+    message = one_line_error(done)
+    for part in ("akjagadish/autocog", "MIT", str(tmp_path / "nowhere"), "lakatos data fetch"):
+        assert part in message
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_empty_design_space_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    study = write_study(tmp_path, space={"validities": [0.9], "levels": [1]})
+    done = lakatos("run", study, "--engine", "none", "--runs", tmp_path / "runs")
+    assert "at least two levels" in one_line_error(done)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_that_does_not_exist_is_named_with_those_that_do(tmp_path: Path) -> None:
+    for command in ("resume", "report", "audit", "status"):
+        assert "nowhere" in one_line_error(lakatos(command, "nowhere", "--runs", tmp_path))
+
+
+def test_a_study_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    assert "none.toml" in one_line_error(
+        lakatos("run", tmp_path / "none.toml", "--runs", tmp_path / "runs")
+    )
+
+
+def test_fetching_without_a_network_says_how_to_do_it_by_hand(tmp_path: Path) -> None:
+    # A proxy that refuses every connection stands for a machine without a network.
+    done = lakatos(
+        "data",
+        "fetch",
+        "multiattribute_autocog",
+        "--data",
+        tmp_path,
+        https_proxy="http://127.0.0.1:9",
+        HTTPS_PROXY="http://127.0.0.1:9",
+    )
+    message = one_line_error(done)
+    for part in ("MIT", str(tmp_path), "github"):
+        assert part in message
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+def test_a_full_disk_stops_the_run_with_one_line_and_the_rest_can_be_audited(
+    tmp_path: Path, require
+) -> None:  # type: ignore[no-untyped-def]
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = (
+        os.geteuid() == 0
+        and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)],
+            capture_output=True,
+            check=False,
+        ).returncode
+        == 0
+    )
+    require(mounted, "a full disk needs a small file system, and mounting one needs root")
+    try:
+        study = write_study(tmp_path)
+        message = one_line_error(
+            lakatos("run", study, "--engine", "none", "--runs", disk, "--name", "x")
+        )
+        assert "space" in message.lower()
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        done = lakatos("resume", "x", "--runs", disk, "--engine", "none")
+        assert done.returncode == 0, done.stderr
+        assert lakatos("audit", "x", "--runs", disk).returncode == 0
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)
+
+
+def test_the_schema_of_studies_is_the_one_in_the_folder() -> None:
+    import json
+
+    from lakatos.flows.run.study import json_schema, load_study
+
+    stored = json.loads((ROOT / "studies" / "schema.json").read_text())
+    assert stored == json_schema(), (
+        "regenerate it: python -m lakatos.flows.run.study > studies/schema.json"
+    )
+    for study in (ROOT / "studies").glob("*.toml"):
+        load_study(study)

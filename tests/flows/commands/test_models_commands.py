@@ -1,0 +1,85 @@
+"""The commands of `lakatos models`, as far as they need no vLLM."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lakatos.flows.commands.models import app
+from lakatos.language_models.rehearsal.serve import free_port, running
+from lakatos.language_models.serving.errors import InstallationError, ProfileError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*words: str):
+    return CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
+
+
+def test_profiles_are_listed_with_what_they_are_for():
+    found = run("profiles")
+    assert found.exit_code == 0
+    for text in ("consumer-gpu", "h200", "several-gpus", "cpu", "Qwen/Qwen3-32B"):
+        assert text in found.output
+
+
+def test_a_tiny_model_is_written_with_its_profile(tmp_path):
+    found = run("tiny", str(tmp_path), "--port", "8123")
+    assert found.exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"model", "tiny.toml"}
+    assert "port = 8123" in (tmp_path / "tiny.toml").read_text()
+
+
+def test_a_server_is_checked_and_what_works_is_shown():
+    with running() as served:
+        found = run("check", "--base-url", served.base_url, "--model", served.model, "--calls", "2")
+    assert found.exit_code == 0, found.output
+    assert "structured output" in found.output
+    assert "log probabilities" in found.output
+
+
+def test_a_check_without_a_server_named_says_what_to_name():
+    found = run("check")
+    assert found.exit_code == 2
+    assert "give a profile" in found.output
+
+
+def test_serving_needs_an_environment_and_measuring_needs_speculation(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAKATOS_SERVING", str(tmp_path))
+    run("tiny", str(tmp_path), "--port", str(free_port()))
+    found = run("serve", str(tmp_path / "tiny.toml"), "--log", str(tmp_path))
+    assert isinstance(found.exception, InstallationError)
+    found = run("speculation", str(tmp_path / "tiny.toml"))
+    assert isinstance(found.exception, ProfileError)
+    assert "no [speculation]" in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["serve", "h100"], 2, "there is no profile 'h100'"),
+        (
+            ["check", "--base-url", f"http://127.0.0.1:{free_port()}/v1", "--model", "m"],
+            1,
+            "could not be reached",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(words, code, says):
+    done = subprocess.run(
+        [sys.executable, "-m", "lakatos.flows.commands.main", "models", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stderr.startswith("lakatos: ")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from lakatos.flows.run.progress import (
+    LeaderRow,
+    LiveProgress,
+    PlainProgress,
+    Progress,
+    SilentProgress,
+    clean,
+    duration,
+)
+
+HOSTILE = "evil[bold red]x[/] \x1b[2J\x1b]0;owned\x07 \u202egnp\u202c\r\nnext"
+ROWS = (
+    LeaderRow(name="Tallying", nats=-0.51234, skill=0.8, error=0.01, tied=True),
+    LeaderRow(name=HOSTILE, nats=-0.6, skill=None, error=0.02, tied=True),
+)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def plain(stream: io.StringIO, clock: Clock) -> Progress:
+    return PlainProgress(stream, now=clock)
+
+
+def live(stream: io.StringIO, clock: Clock) -> Progress:
+    return LiveProgress(Console(file=stream, width=120, force_terminal=False), now=clock)
+
+
+def campaign(progress: Progress, clock: Clock) -> None:
+    with progress:
+        progress.waiting("loading [Prefect] ...")
+        progress.start("A study", 3)
+        progress.stage(1, "design", HOSTILE)
+        progress.rivals(["Tallying", HOSTILE])
+        progress.leaderboard(ROWS)
+        progress.note(HOSTILE)
+        clock.now += 65
+        progress.stage(2, "score")
+        progress.finish("the end")
+
+
+@pytest.mark.parametrize("make", [plain, live])
+def test_untrusted_text_neither_controls_the_terminal_nor_is_read_as_markup(
+    make: Callable[[io.StringIO, Clock], Progress],
+) -> None:
+    stream, clock = io.StringIO(), Clock()
+    campaign(make(stream, clock), clock)
+    shown = stream.getvalue()
+    assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown)
+    assert "evil[bold red]x[/]" in shown
+    assert "the end (1 min 05 s)" in shown
+
+
+def test_the_live_display_redraws_without_leaking_control_characters() -> None:
+    stream, clock = io.StringIO(), Clock()
+    console = Console(file=stream, width=120, force_terminal=True, color_system=None)
+    campaign(LiveProgress(console, now=clock), clock)
+    shown = stream.getvalue()
+    assert "cycle 1 of 3" in shown
+    assert "about 2 min 10 s left at most" in shown
+    assert "\x1b[2J" not in shown
+    assert "owned\x07" not in shown
+    assert "\u202e" not in shown
+
+
+def test_plain_lines_say_everything_once() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = PlainProgress(stream, now=clock)
+    progress.waiting("starting ...")
+    progress.waiting("starting ...")
+    progress.start("A study", 1)
+    progress.leaderboard(ROWS[:1])
+    progress.leaderboard(ROWS[:1])
+    progress.rivals(["a", "b"])
+    progress.rivals(["a", "b"])
+    assert stream.getvalue().splitlines() == [
+        "starting ...",
+        "A study: at most 1 cycle",
+        "  1. Tallying: -0.512 nats per choice, skill 0.80, error 0.0100",
+        "rivals: a, b",
+    ]
+
+
+def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    campaign(SilentProgress(), Clock())
+    assert capsys.readouterr() == ("", "")
+
+
+def test_cleaning_keeps_one_line_of_letters() -> None:
+    assert clean(" a\n\tb\x00c ") == "a b\ufffdc"
+    assert clean("é漢字 ±") == "é漢字 ±"
+    assert len(clean("x" * 9000)) == 2000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(7.6, "8 s"), (200, "3 min 20 s"), (7500, "2 h 05 min"), (-1, "0 s")]
+)
+def test_durations_read_like_speech(seconds: float, said: str) -> None:
+    assert duration(seconds) == said

@@ -1,0 +1,442 @@
+"""The state of a run is a fold over its records: each has its place, and nothing else moves."""
+
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.record import (
+    AnswersArrived,
+    CollectionClosed,
+    ConsentAsked,
+    DesignChosen,
+    ModelTakesPart,
+    MoreAsked,
+    PersonExcluded,
+    PersonWithdrawn,
+    Recruited,
+    SealedOpened,
+    SessionHeld,
+    TrialsCollected,
+)
+from lakatos.flows.run.memory_records import (
+    InquiryMade,
+    LessonsRecalled,
+    LessonsWritten,
+    LibraryTaken,
+    TextsEmbedded,
+    ToolTried,
+)
+from lakatos.flows.run.records import (
+    RECORD_TYPES,
+    CampaignStarted,
+    Concluded,
+    ConfirmationFinished,
+    CycleClosed,
+    ExclusionSensitivity,
+    FoldFinished,
+    TheoriesMapped,
+    TruthCompared,
+)
+from lakatos.flows.run.run import science
+from lakatos.flows.run.state import RunState, advance
+from lakatos.flows.run.study import parse_study
+from lakatos.judges.anchor import Exposed
+from lakatos.judges.critic import CriticAnswered
+from lakatos.judges.decision import CandidateDecided
+from lakatos.judges.epoch import EpochOpened
+from lakatos.judges.erasure import Measured
+from lakatos.judges.gate import GateDecided, GateRegistered
+from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.judges.record import (
+    AnchorTaken,
+    ChallengerScreened,
+    JudgeBred,
+    PairDescribed,
+    StrategyChosen,
+)
+from lakatos.judges.rubrics.language_model import PairRead, SettledRead
+from lakatos.judges.transition import (
+    EpochCommitted,
+    EpochFrozen,
+    EpochRefilled,
+    JudgeAskedAgain,
+    JudgeSeated,
+    commit,
+    freeze_epoch,
+    refill,
+)
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.language_models.tool_record import ToolCalled
+from lakatos.memory.library import RECORDS as LESSON_RECORDS
+from lakatos.memory.library import Pitfall
+from lakatos.theories.record import (
+    ENGINE,
+    Diagnosis,
+    SealedScored,
+    SearchFinished,
+    TheoryAdmitted,
+    TheoryChecked,
+    TheoryCompared,
+    TheoryFailed,
+    TheoryFitted,
+    TheoryScored,
+    Units,
+)
+from lakatos.theories.roles.record import (
+    BudgetRaised,
+    CaseRead,
+    ClaimAudited,
+    Investigated,
+    ModelsChosen,
+    RoleAnswered,
+    SuccessorsProposed,
+    SuccessorTried,
+    TrialsProposed,
+)
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of, parse_record
+from lakatos.traces.step import Recorded
+
+A, B = digest_of("a"), digest_of("b")
+ANY = digest_of("anything")
+STUDY = {
+    "name": "demo",
+    "question": "Which rule?",
+    "domain": "multiattribute",
+    "theories": {"seeds": ["tallying", "random"]},
+    "participants": {"source": "simulated", "theory": "tallying"},
+}
+
+
+def checked(theory=A, name="Adding", passed=True) -> TheoryChecked:
+    return TheoryChecked(
+        theory=theory, passed=passed, name=name, claim="", author="x", parents=(), change="", cycle=0,
+        n_parameters=1, checks=(), reason="" if passed else "TheoryRaisedError: no", sandbox=(),
+    )  # fmt: skip
+
+
+def admitted(theory=A, cycle=0) -> TheoryAdmitted:
+    return TheoryAdmitted(theory=theory, cycle=cycle, reason="published")
+
+
+def collected(experiment="e", ceiling=None) -> TrialsCollected:
+    return TrialsCollected(
+        experiment=experiment, preregistration=ANY, trials=ANY, n_participants=2, n_responses=2, n_people=2,
+        pooled=False, ceiling=ceiling, ceiling_error=None,
+    )  # fmt: skip
+
+
+def scored(theory=A, experiment="e", score=-0.5) -> TheoryScored:
+    units = Units(log_predictive=(score, score - 0.1), n_choices=(1.0, 1.0))
+    return TheoryScored(
+        theory=theory, experiment=experiment, trials=ANY, engine=ENGINE, n_draws=4, left_out=units, frozen=None,
+        proportions=(0.5,), error=0.1, correlation=None,
+    )  # fmt: skip
+
+
+def verdict(cycle=1) -> Verdict:
+    return Verdict(
+        epoch=ANY, candidate=A, incumbent=B, cycle=cycle, probability=0.6, opinions={"x": 0.6}
+    )
+
+
+ANSWERED = RoleAnswered(
+    cycle=1, role="arbiter", task="arbiter", subject=A, prompt="0" * 64, rules="0" * 64, model="m",
+    model_version="0" * 64, served="0" * 64, calls=(ANY,), outcome="empty", reason="", answer=None,
+)  # fmt: skip
+ONE_OF_EACH = {
+    "started": CampaignStarted(
+        config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}, science="0" * 64
+    ),
+    "theories": checked(),
+    "refused": checked(B, passed=False),
+    "failed": TheoryFailed(theory=B, experiment="e", reason="took too long"),
+    "pool": admitted(),
+    "designs": DesignChosen(
+        cycle=1, number=1, experiment="e", design=ANY, rivals=(A, B), n_candidates=9, n_trials=1, repetitions=1,
+        n_participants=2, n_random=0, archive="", information=(0.1,), powers=(), accepted=True, reason="",
+    ),
+    "preregistrations": Preregistration(
+        experiment="e", design=ANY, rivals={A: "Adding"}, predictions=ANY, n_draws=4, n_participants=2,
+        analysis="score", stopping_rule="2 people",
+    ),
+    "recruited": Recruited(experiment="e", source="web", n_participants=2),
+    "consents": ConsentAsked(experiment="e", language="en", text=ANY, text_version="1"),
+    "answers": AnswersArrived(
+        experiment="e", person="ab" * 32, status="completed", answers=ANY, n_answers=1, consent="", language="en",
+        source="web", arrived_utc="",
+    ),
+    "wanted": MoreAsked(experiment="e", n_participants=3, n_more=1, preregistered=False, reason="one more"),
+    "sessions": SessionHeld(
+        experiment="e", person="ab" * 32, place=0, model="m", model_names=("m",), served_versions=("0" * 64,), seed=1,
+        persona="", status="completed", n_answers=1, missing_trials=(2,), missing_reasons=("refused",), n_unread=0,
+        calls=(ANY,),
+    ),
+    "excluded": PersonExcluded(
+        experiment="e", person="ab" * 32, answers=ANY, rule="too_fast", words="Fast people.", value=90.0
+    ),
+    "closed": CollectionClosed(experiment="e", n_completed=1, n_planned=2, n_decided=0, reason="enough"),
+    "withdrawn": PersonWithdrawn(person="ab" * 32, experiments=("e",), reason="withdrew"),
+    "collected": collected(),
+    "scores": scored(),
+    "diagnoses": Diagnosis(
+        cycle=1, loser=B, leader=A, difference=0.1, standard_error=0.01, tie=False, claims=(), location="conflict",
+        hypothesis="", proposal="", remedies=(), test="",
+    ),
+    "searches": SearchFinished(cycle=1, attempts=ANY, n_attempts=0, submissions=()),
+    "answered": ANSWERED,
+    "cases": CaseRead(cycle=1, answer=ANY, task="arbiter", theory=A, statements=(), hypothesis="", change=""),
+    "audited": ClaimAudited(cycle=1, answer=ANY, theory=A, held=(), contradicted=(), not_tried=(), unclear=""),
+    "tried": SuccessorTried(
+        cycle=1, lens="leap", attempt=0, answer=ANY, model="m", outcome="refused",
+        reason="no claim", name="", source=ANY, fitted=None, parents=(), change="", criterion=None, error=None,
+    ),
+    "trials_proposed": TrialsProposed(
+        cycle=1, number=1, answer=ANY, theory=A, rival=B, trials=ANY, n_trials=2, power=0.9, power_of_rival=0.9,
+        passed=True, reason="",
+    ),
+    "readings": PairRead(
+        candidate=A, incumbent=B, cycle=1, levels={}, evidence={}, contradicted=(), n_readings=2
+    ),
+    "settled_read": SettledRead(
+        submission=A, wording=B, levels={}, evidence={}, contradicted=(), n_readings=2
+    ),
+    "screened": ChallengerScreened(
+        slot="language model", epoch=0, judge=A, n_asked=12, n_dev=100, n_correct=9, ability=0.4,
+        standard_error=0.4, incumbent=0.1, probability=0.7, verdict="unclear",
+    ),
+    "epochs": EpochOpened(number=1, epoch=ANY, judges={}),
+    "verdicts": verdict(),
+    "resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
+    "asked": CriticAnswered(
+        critic="recovery", critic_version=ANY, candidate=A, incumbent=B, cycle=1, value=0.7, level=1
+    ),
+    "decided": CandidateDecided(
+        verdict=ANY, candidate=A, incumbent=B, cycle=1, family="risky", critics={"fit": ANY}, heard={"fit": 2},
+        mends=0.5, breaks=0.5, tables=ANY, n_lost=1, n_won=2, belief=0.6, action="verify",
+        values={"quit": 0.0, "verify": 10.0}, rule="plan", text="verify: it is worth most.",
+    ),
+    "library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
+    "taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
+    "recalled": LessonsRecalled(cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",)),
+    "inquiries": InquiryMade(
+        cycle=1, number=0, name="examine", signature=ANY, tool="", calls=(ANY,), complete=True, reason="",
+    ),
+    "investigated": Investigated(
+        cycle=1, role="reviser", task="reviser", subject="leap", prompt="0" * 64, model="m", calls=(ANY,),
+        results=(ANY,), refused=(), outcome="answered", reason="", notes="", problems=(),
+    ),
+    "cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
+    "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
+    "truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
+    "fits": TheoryFitted(theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)}),
+    "sealed_scores": SealedScored(
+        theory=A, experiments=("e",), n_draws=4, squared=((0.0,),),
+        scores=(Units(log_predictive=(-0.5,), n_choices=(1.0,)),),
+    ),
+    "map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
+    "folds": FoldFinished(
+        fold=0, run="fold-0", form=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),
+        baselines={},
+    ),
+    "confirmation": ConfirmationFinished(
+        winner=A, rival=B, outcome="confirmed", advantage=0.1, advantage_error=0.01, interval=(0.08, 0.12),
+        n_participants=2, text="",
+    ),
+    "sensitivity": ExclusionSensitivity(
+        experiments=("e",), n_excluded=1, leader=A, leader_without=A, rival=B, advantage=0.1, interval=(0.0, 0.2),
+        advantage_without=0.1, interval_without=(0.0, 0.2), scores={A: -0.5}, scores_without={A: -0.6}, text="",
+    ),
+    "concluded": Concluded(
+        leader=A, runner_up=None, holds=False, text="", stop="budget", advantage=None, advantage_error=None,
+        interval=None, n_compared=1,
+        basis="all data", errors=(), cross_validated=(),
+    ),
+    "anchors": AnchorTaken(
+        anchor=ANY, set=ANY, confirm=ANY, n_items={"dev": 3}, n_left_out=0, source="a file",
+    ),
+    "exposed": Exposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
+    "bred": JudgeBred(slot="program", epoch=0, judge=ANY, made=ANY, parent=None, n_dev=3),
+    "pairs": PairDescribed(candidate=A, incumbent=B, cycle=1, submission=ANY),
+    "strategies": StrategyChosen(
+        cycle=1, strategy=ANY, preferences={}, prompt="", exploration=0.25, parents=(), credits={}, n_outcomes=0,
+    ),
+}  # fmt: skip
+
+
+PLACELESS = {
+    LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
+    TextsEmbedded,
+    LessonsWritten, TheoryCompared,
+}  # fmt: skip
+"""Cited by records that have a place, or read where they are needed."""
+OF_EPOCHS = {
+    JudgeSeated, Measured, EpochFrozen, JudgeAskedAgain, GateRegistered, GateDecided, EpochCommitted, EpochRefilled,
+}  # fmt: skip
+"""Move the judges' epoch on as well; only the whole of them fits together."""
+
+
+def recorded(record) -> Recorded:
+    return Recorded(record, digest_of(body_of(record)))
+
+
+def fold(*records) -> RunState:
+    state = RunState()
+    for record in records:
+        state = advance(state, recorded(record))
+    return state
+
+
+@pytest.mark.parametrize("place", ONE_OF_EACH)
+def test_each_record_fills_its_own_place_and_no_other(place):
+    before, after = RunState(), fold(ONE_OF_EACH[place])
+    moved = {
+        item.name
+        for item in fields(RunState)
+        if getattr(after, item.name) != getattr(before, item.name)
+    }
+    assert moved == ({"started", "config"} if place == "started" else {place})
+
+
+def test_every_record_of_a_campaign_has_a_place():
+    lessons = set(LESSON_RECORDS.values())
+    own = {type(record) for record in ONE_OF_EACH.values()}
+    assert own | lessons | PLACELESS | OF_EPOCHS == set(RECORD_TYPES.values())
+
+
+def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_displaced_judge_with_it():
+    old, new, fixed = digest_of("old"), digest_of("new"), digest_of("fixed")
+    seats = [
+        JudgeSeated(slot=slot, epoch=0, judge=judge)
+        for slot, judge in (("program", old), ("rule", fixed))
+    ]
+    said = Measured(subject=ANY, task="which", seat=recorded(seats[0]).digest, epoch=0, value=0.7)
+    verdict = ONE_OF_EACH["verdicts"]
+    state = fold(*seats, said, verdict)
+    assert (state.n_measured, len(state.measured), len(state.verdicts)) == (1, 1, 1)
+    frozen = freeze_epoch(state.judging, ANY, 1)
+    state = advance(state, recorded(frozen))
+    decided = GateDecided(
+        registration=ANY, slot="program", epoch=0, tier="working", incumbent=old, challenger=new,
+        verdict="replace", reason="better", n_excluded=0, level=0.05, minimum_detectable=0.1, debit=0.0,
+        level_left=0.05,
+    )  # fmt: skip
+    state = advance(state, recorded(decided))
+    assert state.verdicts
+    committed = commit(state.judging, {slot: item.digest for slot, item in state.seats.items()})
+    state = advance(state, recorded(committed))
+    assert state.displaced == {recorded(seats[0]).digest}
+    assert committed.erases == (recorded(seats[0]).digest,)
+    assert not any((state.measured, state.verdicts, state.resolved, state.decided))
+    state = advance(state, recorded(refill(state.judging, [ANY])))
+    assert (state.judging.number, state.judging.slots) == (1, {"program": new, "rule": fixed})
+    again = said.model_copy(update={"seat": digest_of("seat"), "epoch": 1})
+    state = advance(state, recorded(again))
+    assert (state.n_measured, state.n_rescored) == (2, 1)
+
+
+def test_a_persons_answers_count_once_however_often_they_are_found_again():
+    state = fold(ONE_OF_EACH["answers"])
+    assert advance(state, recorded(ONE_OF_EACH["answers"])) == state
+
+
+@pytest.mark.parametrize("record", ONE_OF_EACH.values(), ids=list(ONE_OF_EACH))
+def test_every_record_reads_back_from_its_body(record):
+    assert parse_record(record.kind, body_of(record), RECORD_TYPES) == record
+
+
+def test_the_study_reads_back_from_the_first_record():
+    assert fold(ONE_OF_EACH["started"]).config == parse_study(STUDY, "demo")
+
+
+def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
+    state = fold(
+        checked(A),
+        checked(B),
+        admitted(A),
+        admitted(B),
+        TheoryFailed(theory=B, experiment="e", reason="slow"),
+    )
+    assert set(state.theories) == set(state.pool) == {A}
+
+
+def test_a_refused_theory_is_kept_apart():
+    state = fold(checked(A), checked(B, passed=False))
+    assert list(state.theories) == [A]
+    assert [item.record.theory for item in state.refused] == [B]
+
+
+def test_verdicts_are_kept_by_the_digest_of_their_record():
+    first, second = verdict(1), verdict(2)
+    state = fold(first, second)
+    assert [state.verdicts[recorded(item).digest].record for item in (first, second)] == [
+        first,
+        second,
+    ]
+
+
+def test_a_second_score_of_the_same_theory_and_experiment_takes_the_place_of_the_first():
+    state = fold(scored(score=-0.5), scored(score=-0.4))
+    assert len(state.scores) == 1
+    assert state.scores[A, "e"].record.left_out.log_predictive[0] == -0.4
+
+
+@given(st.permutations(list(ONE_OF_EACH)))
+def test_records_of_different_places_can_arrive_in_any_order(order):
+    assert fold(*(ONE_OF_EACH[place] for place in order)) == fold(*ONE_OF_EACH.values())
+
+
+def test_advancing_leaves_the_earlier_state_as_it_was():
+    before = fold(checked(A))
+    advance(before, recorded(checked(B)))
+    assert list(before.theories) == [A]
+
+
+def test_namesakes_are_told_apart_by_their_digests():
+    assert fold(checked(A)).name(A) == "Adding"
+    state = fold(checked(A), checked(B))
+    assert (state.name(A), state.name(B)) == (f"Adding ({A[:6]})", f"Adding ({B[:6]})")
+
+
+def test_seeds_are_the_rivals_admitted_before_the_first_cycle():
+    assert fold(admitted(A, 0), admitted(B, 2)).seeds == [A]
+
+
+def test_the_board_ranks_the_pool_on_all_experiments():
+    state = fold(
+        admitted(A), admitted(B), collected("e", ceiling=-0.3), scored(A, "e", -0.6), scored(B, "e", -0.4),
+        scored(ANY, "e", -0.1),
+    )  # fmt: skip
+    board = state.board()
+    assert [line.theory for line in board.standings] == [B, A]
+    assert board.experiments == ("e",)
+    assert board.leader.skill is not None
+
+
+def test_a_rival_without_a_score_on_every_experiment_waits():
+    state = fold(
+        admitted(A),
+        admitted(B),
+        collected("e"),
+        collected("f"),
+        scored(A, "e"),
+        scored(A, "f"),
+        scored(B, "e"),
+    )
+    assert [line.theory for line in state.board().standings] == [A]
+
+
+def test_a_fault_of_the_page_can_be_mended_while_people_are_waited_for(tmp_path):
+    theory = tmp_path / "theories" / "score.py"
+    page = tmp_path / "experiments" / "participants" / "web" / "app.py"
+    for path in (theory, page):
+        path.parent.mkdir(parents=True)
+        path.write_text("a = 1\n")
+    before = science(tmp_path)
+    page.write_text("a = 2\n")
+    assert science(tmp_path) == before
+    theory.write_text("a = 2\n")
+    assert science(tmp_path) != before

@@ -1,0 +1,359 @@
+"""Study files: what they may say, and one line that says what they may not."""
+
+import json
+import re
+import tomllib
+from copy import deepcopy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.flows.errors import StudyError
+from lakatos.flows.run.study import CampaignConfig, json_schema, load_study, parse_study
+from lakatos.theories.families import FAMILIES
+
+STUDY = """
+name = "demo"
+question = "Which rule do people follow?"
+domain = "multiattribute"
+
+[theories]
+seeds = ["weighted_additive", "take_the_best"]
+
+[participants]
+source = "simulated"
+theory = "tallying"
+"""
+MISSING = object()
+RULE = '''"""First: people take the first product."""
+PARAMETERS = {}
+
+
+def choose(parameters, trials, xp):
+    return 0.1 + xp.zeros((1, len(trials["rating_max"])))
+'''
+
+
+def changed(**changes):
+    """The study with values put at dotted keys (``__`` for a dot), or taken away."""
+    value = tomllib.loads(STUDY)
+    for key, new in changes.items():
+        *sections, last = key.split("__")
+        place = value
+        for section in sections:
+            place = place.setdefault(section, {})
+        if new is MISSING:
+            del place[last]
+        else:
+            place[last] = deepcopy(new)
+    return value
+
+
+def archive_of(domain: str) -> str:
+    return next(name for name, reader in ARCHIVES.items() if reader.domain == domain)
+
+
+def test_a_short_study_is_complete_with_defaults(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    study = load_study(path)
+    assert study.theories.seeds == ("weighted_additive", "take_the_best")
+    assert (study.design.trials, study.stop.cycles, study.validation.folds) == (24, 5, 0)
+    assert study.theories.draws == 512
+
+
+def test_a_study_written_out_reads_back_as_itself_with_the_same_digest():
+    study = parse_study(changed(), "s")
+    again = parse_study(json.loads(study.model_dump_json()), "s")
+    assert again == study
+    assert again.digest == study.digest
+
+
+def test_studies_that_differ_have_different_digests():
+    assert parse_study(changed(), "s").digest != parse_study(changed(seed=2), "s").digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        # Unknown keys, with the nearest known one.
+        ({"qestion": "?"}, r"unknown key 'qestion'; did you mean 'question'\?"),
+        ({"design__trails": 3}, r"unknown key 'design.trails'; did you mean 'trials'\?"),
+        (
+            {"stop__xyzzy": 3},
+            "unknown key 'stop.xyzzy'; known here: cycles, least_cycles, patience",
+        ),
+        # Missing ones and wrong types.
+        ({"question": MISSING}, "question: Field required"),
+        ({"theories": MISSING}, "theories: Field required"),
+        ({"design__trials": "many"}, "design.trials: Input should be a valid integer"),
+        ({"design__trials": 2.5}, "design.trials: Input should be a valid integer"),
+        ({"theories__seeds": "random"}, "theories.seeds: Input should be a valid tuple"),
+        ({"theories": 3}, "theories: Input should be a valid dictionary"),
+        ({"name": "no spaces"}, "name: String should match pattern"),
+        (
+            {"participants__source": "psychics"},
+            r"participants.source: there is no source 'psychics'\. Known: simulated, archival, web, file, lang",
+        ),
+        # Out of range.
+        (
+            {"theories__seeds": ["random"]},
+            "theories: name at least two theories as seeds, or give programs",
+        ),
+        ({"theories__programs": ["x = 1"]}, "theories: programs.0: the source has no claim"),
+        ({"theories__files": ["a.py"]}, "theories: files are read with a study file only"),
+        ({"participants__program": RULE}, "needs the key 'theory', or 'program', and not both"),
+        (
+            {"participants__theory": "", "participants__program": "def"},
+            "participants: program: the source does not",
+        ),
+        (
+            {
+                "participants__theory": "",
+                "participants__program": RULE,
+                "participants__mechanisms": {"choice": ["x"]},
+            },
+            "mechanisms replace those of a published theory",
+        ),
+        (
+            {"participants__theory": "", "participants__program": RULE, "validation__folds": 3},
+            "sealed trials and folds need an archival source",
+        ),
+        ({"theories__seeds": ["random", "random"]}, "the seed 'random' is named twice"),
+        ({"theories__draws": 500}, "theories: draws must be a power of two, not 500"),
+        ({"theories__draws": 16}, "theories.draws: Input should be greater than or equal to 32"),
+        (
+            {"design__participants": 1},
+            "design.participants: .* at least 2; give 0 to have the number found",
+        ),
+        ({"design__power": 1.0}, "design.power: .* less than 1"),
+        ({"design__power": float("nan")}, "design.power: .* finite"),
+        ({"baselines": {"x": float("inf")}}, "baselines.x: .* finite"),
+        ({"validation__sealed_share": 1.0}, "validation.sealed_share: .* less than 1"),
+        ({"seed": -1}, "seed: .* greater than or equal to 0"),
+        # Names that do not exist.
+        (
+            {"domain": "multiatribute"},
+            r"no domain 'multiatribute'; did you mean 'multiattribute'\? Known: ",
+        ),
+        (
+            {"theories__seeds": ["talying", "random"]},
+            r"no theory 'talying'; did you mean 'tallying'\? Known: take_the_best, ",
+        ),
+        ({"participants__theory": "zzz"}, r"no theory 'zzz'\. Known: take_the_best"),
+        (
+            {"participants__theory": ""},
+            "participants: the source 'simulated' needs the key 'theory'",
+        ),
+        (
+            {"participants": {"source": "archival"}},
+            "participants: the source 'archival' needs the key 'archive'",
+        ),
+        ({"participants": {"source": "archival", "archive": "zzz"}}, r"no archive 'zzz'\. Known: "),
+        (
+            {
+                "participants": {"source": "archival", "archive": "allais"},
+                "exclusions": {"one_side_above": 0.9},
+            },
+            "exclusions need people who are asked anew",
+        ),
+        (
+            {
+                "participants": {"source": "archival", "archive": "allais"},
+                "confirmation": {"participants": 20},
+            },
+            "a confirmation needs new people",
+        ),
+        (
+            {
+                "participants": {"source": "archival", "archive": "allais"},
+                "design__stopping": {"rule": "bayes_factor"},
+            },
+            "published answers come all at once",
+        ),
+        # Settings that mean nothing for the source.
+        (
+            {"participants": {"source": "web", "dropouts": 0.1}},
+            "dropouts means nothing where the source is 'web', only where it is 'simulated'; remove it",
+        ),
+        (
+            {
+                "participants": {"source": "archival", "archive": archive_of("multiattribute")},
+                "page": {"checks": 3},
+            },
+            "page means nothing where the source is 'archival', only where it is 'web' or 'language_model'; remove it",
+        ),
+        (
+            {
+                "participants": {"source": "archival", "archive": archive_of("multiattribute")},
+                "space": {"levels": [0, 1]},
+            },
+            "space means nothing where the source is 'archival'",
+        ),
+        (
+            {"privacy": {"answers_days": 9}},
+            "privacy means nothing where .*, only where it is 'web' or 'file'",
+        ),
+        (
+            {"participants__archive": "allais"},
+            "archive means nothing where the source is 'simulated'",
+        ),
+        (
+            {"exclusions": {"median_time_belw_ms": 300}},
+            "unknown key .*did you mean 'median_time_below_ms'",
+        ),
+        (
+            {"exclusions": {"one_side_above": 1.5}},
+            "exclusions.one_side_above: Input should be less than 1",
+        ),
+        (
+            {"confirmation": {"participants": 1}},
+            "differences between people need at least 2; give 0 for no confirmation",
+        ),
+        ({"page": {"checks": -1}}, "page.checks: Input should be greater than or equal to 0"),
+        (
+            {"privacy": {"answers_days": -1}},
+            "privacy.answers_days: Input should be greater than or equal to 0",
+        ),
+        (
+            {"participants__mechanisms": {"choise": ["logistic"]}},
+            "participants.mechanisms: .* has no slot choise",
+        ),
+        (
+            {"participants__mechanisms": {"choice": ["logistc"]}},
+            "participants.mechanisms: .* no mechanism 'logistc' in slot 'choice'; it has: logistic, deterministic",
+        ),
+        # What does not go together.
+        (
+            {"participants": {"source": "archival", "archive": archive_of("risky")}},
+            "is of the domain 'risky', not 'multiattribute'",
+        ),
+        ({"validation__folds": 3}, "sealed trials and folds need an archival source"),
+        ({"validation__sealed_share": 0.2}, "sealed trials and folds need an archival source"),
+    ],
+)
+def test_what_a_study_cannot_say_is_refused_in_one_line(changes, message):
+    with pytest.raises(StudyError, match=message) as caught:
+        parse_study(changed(**changes), "demo.toml")
+    text = str(caught.value)
+    assert text.startswith("the study demo.toml: ")
+    assert "\n" not in text
+    assert not re.search(r"[.?!]\.$|\.\.", text)
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_every_published_theory_of_a_domain_can_be_a_seed(domain):
+    names = list(FAMILIES[domain].seeds)
+    study = parse_study(
+        changed(domain=domain, theories__seeds=names, participants__theory=names[0]), "s"
+    )
+    assert study.theories.seeds == tuple(names)
+
+
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_every_archive_can_be_studied_in_its_own_domain(archive):
+    domain = ARCHIVES[archive].domain
+    people = {"source": "archival", "archive": archive}
+    names = list(FAMILIES[domain].seeds)[:2]
+    study = parse_study(changed(domain=domain, theories__seeds=names, participants=people), "s")
+    assert study.participants.archive == archive
+
+
+@given(st.integers(-10, 100_000))
+def test_draws_are_the_powers_of_two_in_range(draws):
+    allowed = {2**exponent for exponent in range(5, 17)}
+    if draws in allowed:
+        assert parse_study(changed(theories__draws=draws), "s").theories.draws == draws
+    else:
+        with pytest.raises(StudyError, match="draws"):
+            parse_study(changed(theories__draws=draws), "s")
+
+
+class TestFiles:
+    def test_theories_in_files_beside_the_study_become_part_of_it(self, tmp_path):
+        (tmp_path / "rule.py").write_text(RULE)
+        text = STUDY.replace('"take_the_best"]', '"take_the_best"]\nfiles = ["rule.py"]')
+        path = tmp_path / "study.toml"
+        path.write_text(text.replace('theory = "tallying"', 'program_file = "rule.py"'))
+        study = load_study(path)
+        assert study.theories.programs == (RULE,)
+        assert (study.participants.program, study.participants.theory) == (RULE, "")
+        (tmp_path / "rule.py").unlink()
+        assert parse_study(json.loads(study.model_dump_json()), "s") == study
+
+    @pytest.mark.parametrize("key", ["theories.files", "participants.program_file"])
+    def test_a_missing_theory_is_named_with_its_key(self, tmp_path, key):
+        section, name = key.split(".")
+        value = f'{name} = ["gone.py"]' if name == "files" else f'{name} = "gone.py"'
+        path = tmp_path / "study.toml"
+        path.write_text(STUDY.replace(f"[{section}]", f"[{section}]\n{value}"))
+        with pytest.raises(StudyError, match=f"{key}: cannot read .*gone.py: No such file"):
+            load_study(path)
+
+    def test_a_missing_file_says_what_to_give(self, tmp_path):
+        with pytest.raises(
+            StudyError,
+            match=r"cannot read the study .*no\.toml: No such file.* such as studies/demo",
+        ):
+            load_study(tmp_path / "no.toml")
+
+    def test_a_folder_is_no_study(self, tmp_path):
+        with pytest.raises(StudyError, match="cannot read the study"):
+            load_study(tmp_path)
+
+    def test_a_file_that_is_not_toml_says_where(self, tmp_path):
+        path = tmp_path / "bad.toml"
+        path.write_text("name = \n")
+        with pytest.raises(StudyError, match=r"bad\.toml is not valid TOML: .*line 1"):
+            load_study(path)
+
+    def test_a_file_in_another_encoding_is_refused(self, tmp_path):
+        path = tmp_path / "latin.toml"
+        path.write_bytes("name = 'é'".encode("latin-1"))
+        with pytest.raises(StudyError, match="is not UTF-8 text"):
+            load_study(path)
+
+
+def test_the_schema_describes_every_section_and_is_json():
+    schema = json.loads(json.dumps(json_schema()))
+    assert set(schema["properties"]) == set(CampaignConfig.model_fields)
+    assert schema["required"] == ["name", "question", "domain", "theories", "participants"]
+
+
+def test_studies_in_journals_of_earlier_versions_are_read():
+    study = parse_study(changed(), "demo")
+    value = study.model_dump(mode="json")
+    for section in ("exclusions", "confirmation", "page", "privacy"):
+        del value[section]
+    value["validation"]["fold"] = -1
+    assert CampaignConfig.model_validate(value) == study
+
+
+def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_path):
+    for judges, message in (
+        ({"panel": "evolving"}, "'evolving' needs settled comparisons"),
+        (
+            {"panel": "frozen", "items": 60, "anchor": "a.json"},
+            "'frozen' needs settled comparisons",
+        ),
+        ({"panel": "frozen", "items": 12}, "12 items cannot be split"),
+        ({"items": 60}, "'rules' reads no anchor set"),
+    ):
+        with pytest.raises(StudyError, match=message):
+            parse_study(changed(judges=judges), "here")
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY + '\n[judges]\npanel = "evolving"\nanchor = "anchor.json"\n')
+    with pytest.raises(StudyError, match=r"judges\.anchor: there is no file"):
+        load_study(path)
+    (tmp_path / "anchor.json").write_text("{}")
+    assert load_study(path).judges.anchor == str(tmp_path / "anchor.json")
+
+
+def test_a_study_with_the_usual_judges_is_written_as_before_there_were_others():
+    plain = parse_study(changed(), "here")
+    assert "judges" not in plain.model_dump(mode="json")
+    evolving = parse_study(changed(judges={"panel": "evolving", "items": 60}), "here")
+    assert CampaignConfig.model_validate(evolving.model_dump(mode="json")) == evolving
+    assert evolving.judges.gate.floor == 0.001

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lakatos.flows.stages.confirm import verdict
+from lakatos.flows.stages.sensitivity import describe
+from lakatos.theories.score import Estimate
+
+
+@pytest.mark.parametrize(
+    ("interval", "outcome", "words"),
+    [
+        ((0.001, 0.02), "confirmed", r"confirmed what A alone predicts .*\+0.0010 to \+0.0200"),
+        ((-0.03, -0.001), "refuted", "went against A"),
+        ((-0.001, 0.02), "inconclusive", "left A open"),
+        ((0.0, 0.02), "inconclusive", "left A open"),
+        (None, "inconclusive", "could not be scored"),
+    ],
+)
+def test_the_preregistered_interval_alone_decides(interval, outcome, words):
+    found, text = verdict("A", "B", interval)
+    assert found == outcome
+    assert re.search(words, text)
+
+
+def test_what_exclusions_change_is_told_with_both_numbers():
+    text = describe(3, "A", "A", Estimate(0.05, 0.01), Estimate(0.04, 0.01))
+    assert "With the 3 people" in text
+    assert "A leads as well" in text
+    assert "+0.0400 nats per choice (95% interval +0.0200 to +0.0600) instead of +0.0500" in text
+    assert "A is behind B" in describe(3, "A", "B", Estimate(0.05, 0.01), Estimate(-0.04, 0.01))
