@@ -9,11 +9,11 @@ import numpy as np
 
 from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
-from lakatos.flows.roles.ask import check_models
+from lakatos.flows.roles.ask import check_models, roles_of
 from lakatos.flows.roles.interview import check_participant
+from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.engine import flow, task
 from lakatos.flows.run.records import Concluded, FoldFinished
-from lakatos.flows.run.remember import take_library
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig
@@ -37,7 +37,7 @@ async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
         return await carry_on(run)
     finally:
         if "roles" in vars(run):
-            await run.roles.close()
+            await roles_of(run).close()
 
 
 async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:

@@ -16,10 +16,7 @@ Every message is one line: what was wrong, where, and what to do.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from lakatos.flows.run.run import Run
+from typing import ClassVar
 
 
 class FlowError(Exception):
@@ -81,20 +78,3 @@ class TerminatedError(KeyboardInterrupt):
     """The process was asked to end (SIGTERM); handled like Ctrl-C by whoever does not tell the two apart."""
 
     exit_code: ClassVar[int] = 143
-
-
-def out_of_budget(run: Run, error: Exception) -> str:
-    """Why no model is asked, where the study goes on without.
-
-    Raises:
-        FlowError: The study stops where its budget is exhausted.
-    """
-    if run.config.roles.exhausted == "stop":
-        said = str(error).replace(
-            "Raise the budget in the study file and resume, or ask for less.", ""
-        )
-        raise FlowError(
-            f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
-            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
-        ) from error
-    return "the budget does not cover it"

@@ -1,4 +1,4 @@
-"""Check that the packages of Lakatos are its own: PyPI has others called `flows`, `judges`, `memory` and `traces`."""
+"""Check that the packages of Lakatos are all there and its own, before anything else is imported."""
 
 from __future__ import annotations
 
@@ -11,30 +11,23 @@ PACKAGES = ("flows", "memory", "judges", "theories", "experiments", "language_mo
 
 
 def check_packages(names: tuple[str, ...] = PACKAGES) -> Path:
-    """The one folder that holds all packages.
-
-    Does not import them.
+    """The one folder that holds all packages, which are not imported for this.
 
     Raises:
-        InstallationError: A package is missing or lies in another folder than `flows`.
+        InstallationError: A package is missing, or lies in another folder than `flows`. In a checkout
+            the folder `lakatos` holds links, which some ways of copying turn into files.
     """
-    home = Path(__file__).resolve().parent.parent
+    home = Path(__file__).resolve().parents[1]
     for name in names:
-        spec = find_spec(name)
+        spec = find_spec(f"lakatos.{name}")
         places = (
             [Path(place).resolve() for place in (spec.submodule_search_locations or ())]
             if spec
             else []
         )
-        if not places:
+        if places != [home / name]:
             raise InstallationError(
-                f"the package {name!r} of Lakatos is not a folder beside {home / 'flows'}. "
-                "Install Lakatos again, in a virtual environment of its own."
-            )
-        foreign = [place for place in places if place.parent != home]
-        if foreign:
-            raise InstallationError(
-                f"Python finds a foreign package {name!r} in {foreign[0]} instead of {home / name}. "
-                f"Run `pip uninstall {name}`, leave that folder, or use a virtual environment of its own for Lakatos."
+                f"the package 'lakatos.{name}' is not {home / name} but {places[0] if places else 'missing'}. Check that "
+                "lakatos/ of the checkout still holds a link to each package (`git checkout -- lakatos`), or install again."
             )
     return home

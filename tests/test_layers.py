@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,54 +23,61 @@ def test_all_packages_lie_in_one_folder() -> None:
 
 def test_the_guard_knows_every_package_that_the_layers_name() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-    assert list(PACKAGES) == settings["importlinter"]["root_packages"]
-    assert list(PACKAGES) == settings["importlinter"]["contracts"][0]["layers"]
-    assert list(PACKAGES) == settings["mypy"]["packages"]
-    assert [f"{name}*" for name in PACKAGES] == settings["setuptools"]["packages"]["find"][
-        "include"
-    ][: len(PACKAGES)]
+    layers = settings["importlinter"]["contracts"][0]["layers"]
+    assert [f"lakatos.{name}" for name in PACKAGES] == layers
+    links = {path.name for path in (ROOT / "lakatos").iterdir() if path.is_symlink()}
+    assert links == {*PACKAGES, "studies"}
 
 
-def test_no_module_is_named_after_a_package() -> None:
-    named = [
-        path
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-        if path.stem in PACKAGES
-    ]
-    assert named == []
+@pytest.mark.long
+def test_a_wheel_claims_one_name_only(tmp_path: Path) -> None:
+    """`judges`, `traces`, `flows` and `memory` are packages of others on PyPI."""
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q"]
+    subprocess.run([*command, "-w", str(tmp_path), str(ROOT)], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("lakatos-*.whl")
+    with zipfile.ZipFile(wheel) as held:
+        names = held.namelist()
+    assert {name.split("/")[0].partition("-")[0] for name in names} == {"lakatos"}
+    for wanted in ("flows/cycle.py", "studies/demo.toml", "judges/rubrics/language_model.md"):
+        assert f"lakatos/{wanted}" in names
 
 
-@pytest.mark.parametrize("kind", ["folder", "module"])
-def test_a_foreign_package_is_named_with_what_to_do(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_foreign_package_in_place_of_a_link_is_named_with_what_to_do(
+    tmp_path: Path, kind: str
+) -> None:
+    copy = tmp_path / "lakatos"
+    shutil.copytree(ROOT / "lakatos", copy, symlinks=True)
+    for link in copy.iterdir():
+        if link.is_symlink():
+            link.unlink()
+            link.symlink_to(ROOT / link.name)
+    (copy / "judges").unlink()
     if kind == "folder":
-        (tmp_path / "judges").mkdir()
-        (tmp_path / "judges" / "__init__.py").touch()
-    else:
-        (tmp_path / "judges.py").touch()
+        (copy / "judges").mkdir()
+        (copy / "judges" / "__init__.py").touch()
     program = f"""
 import sys
-sys.path[:0] = [{str(ROOT)!r}]
-import lakatos.flows.guard
 sys.path[:0] = [{str(tmp_path)!r}]
+from lakatos.flows.guard import check_packages
 try:
-    flows.guard.check_packages()
+    check_packages()
 except Exception as error:
     print(type(error).__name__, error)
 """
     said = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, env={}
     ).stdout
     assert said.startswith("InstallationError ")
-    assert "'judges'" in said
-    assert "virtual environment of its own" in said
+    assert "'lakatos.judges'" in said
+    assert "git checkout -- lakatos" in said
     assert said.count("\n") == 1
 
 
 def test_a_missing_package_is_named() -> None:
     with pytest.raises(
         InstallationError,
-        match=r"the package 'phlogiston' of Lakatos is not a folder beside .*flows",
+        match=r"the package 'lakatos.phlogiston' is not .*missing",
     ):
         check_packages((*PACKAGES, "phlogiston"))
 

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-import lakatos.theories.errors
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMeasures
 from lakatos.theories.account import ClauseWording, ToldClause
+from lakatos.theories import errors
 from lakatos.theories.claim import check_claim
 from lakatos.theories.clause_check import (
     N_PEOPLE,
@@ -122,7 +122,7 @@ class CheckReport:
     def raise_for_failure(self) -> None:
         """Raise the first failure as the `TheoryError` that it is; nothing when there is none."""
         for check in self.failures:
-            raise getattr(theories.errors, check.error or "TheoryError")(check.sentence)
+            raise getattr(errors, check.error or "TheoryError")(check.sentence)
 
     def to_text(self) -> str:
         """A line for each check, failures and advice marked."""

@@ -386,14 +386,14 @@ def _bytes(text: str | bytes) -> bytes:
 def stored_of(row: Row) -> standalone.StoredRow:
     """A row with its text as the bytes that are stored."""
     return standalone.StoredRow(
-        *(_bytes(value) if isinstance(value, str) else value for value in row)
-    )  # type: ignore[arg-type]
+        *(_bytes(value) if isinstance(value, str) else value for value in row)  # type: ignore[arg-type]
+    )
 
 
 def _as_row(row: standalone.StoredRow) -> Row:
     return Row(
         *(
             value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-            for value in row
+            for value in row  # type: ignore[arg-type]
         )
-    )  # type: ignore[arg-type]
+    )

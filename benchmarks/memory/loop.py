@@ -40,9 +40,9 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.flows.roles.remember import shared_library  # noqa: E402
 from lakatos.flows.run.memory_records import InquiryMade, ToolTried  # noqa: E402
 from lakatos.flows.run.records import CycleClosed  # noqa: E402
-from lakatos.flows.run.remember import shared_library  # noqa: E402
 from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402

@@ -183,8 +183,9 @@ def calls() -> dict[str, dict[str, float]]:
             draws = {"x": np.zeros(n_draws)}
             with sandbox.open_session(constant, [{"x": np.zeros(n_trials)}]) as session:
                 found[f"{16e-6 * n_draws * n_trials:.3g} MB"] = measured(
-                    lambda: session.probabilities(draws), 300
-                )  # noqa: B023
+                    lambda: session.probabilities(draws),  # noqa: B023
+                    300,
+                )
     return found
 
 

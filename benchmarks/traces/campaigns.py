@@ -27,7 +27,6 @@ from answering import HIDDEN, good  # noqa: E402
 from participating import higher_sum  # noqa: E402
 from starlette.testclient import TestClient  # noqa: E402
 
-import lakatos.traces.inbox  # noqa: E402
 from lakatos.experiments.participants.web.app import create_app, make_token  # noqa: E402
 from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
@@ -42,6 +41,7 @@ from lakatos.language_models.clients import CLIENTS  # noqa: E402
 from lakatos.language_models.ledger import spending_of  # noqa: E402
 from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
 from lakatos.language_models.settings import ModelSettings  # noqa: E402
+from lakatos.traces import inbox  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 from lakatos.traces.fold import canonical_digest  # noqa: E402
 from lakatos.traces.journal import INTENT, Event  # noqa: E402
@@ -167,7 +167,7 @@ class _StillClock(datetime):
         return datetime(2026, 1, 5, tzinfo=UTC)
 
 
-_insert = traces.inbox._insert
+_insert = inbox._insert
 
 
 def _insert_repeatably(
@@ -180,8 +180,8 @@ def _insert_repeatably(
 
 def make_repeatable() -> None:
     """Let salts and hours of delivery be the same in every run."""
-    traces.inbox.datetime = _StillClock  # type: ignore[attr-defined, misc]
-    traces.inbox._insert = _insert_repeatably
+    inbox.datetime = _StillClock  # type: ignore[attr-defined, misc]
+    inbox._insert = _insert_repeatably
 
 
 def begin_or_go_on(kind: str, folder: Path) -> int:

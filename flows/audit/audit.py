@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lakatos.flows.audit.audit import checks as ask
+from lakatos.flows.audit import checks as ask
 from lakatos.flows.audit.checks import Finding, finding
 from lakatos.flows.audit.recompute import EFFECTS, Recomputed, walk_again
 from lakatos.flows.branches.branch import origin_of

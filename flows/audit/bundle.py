@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import lakatos
+from lakatos import IMPORT_ROOT
 from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
 from lakatos.experiments.participants.web.store import COLLECTION_FILE
 from lakatos.flows.run.records import RECORD_TYPES
@@ -177,12 +179,14 @@ def _versions(folder: Path) -> dict[str, Any]:
 def _source() -> Iterator[tuple[str, bytes]]:
     """The laboratory itself: what a bundle is computed again with."""
     for name in OF_THE_PROJECT:
-        if (ROOT / name).is_file():
-            yield LABORATORY + name, (ROOT / name).read_bytes()
+        if (IMPORT_ROOT / name).is_file():
+            yield LABORATORY + name, (IMPORT_ROOT / name).read_bytes()
+    # The packages lie in `lakatos`, as in a wheel: an archive holds no links.
+    yield f"{LABORATORY}lakatos/__init__.py", Path(lakatos.__file__).read_bytes()
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
-                yield LABORATORY + path.relative_to(ROOT).as_posix(), path.read_bytes()
+                yield f"{LABORATORY}lakatos/{path.relative_to(ROOT).as_posix()}", path.read_bytes()
 
 
 # --- nothing that names a person ------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.record import ModelTakesPart, Recruited
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.ask import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.memory_records import LibraryTaken, TextsEmbedded
 from lakatos.flows.run.records import FoldFinished
@@ -427,7 +428,7 @@ def walk_again(
             n_workers=n_workers,
         )
         try:
-            for caller in run.roles.callers.values():
+            for caller in roles_of(run).callers.values():
                 caller.model = _Absent(caller.model.name, caller.model.version)
             ended = execute("none", run_campaign, run)
             if isinstance(ended, Waiting):

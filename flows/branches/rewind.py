@@ -38,6 +38,7 @@ from lakatos.flows.branches.rates import (
 )
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import RewindError
+from lakatos.flows.roles.ask import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state
@@ -425,12 +426,12 @@ def _play(run: Run, origin: Path) -> None:
         for call in calls:
             completion = Completion.model_validate(trace.artifacts.get_json(call.completion))
             said[call.model][call.request].append(completion)
-    for name, caller in run.roles.callers.items():
+    for name, caller in roles_of(run).callers.items():
         caller.model = _Repeating(caller.model, said[name])
     for chosen in contexts:
         for choice, tokens in zip(chosen.choices, chosen.contexts, strict=True):
-            run.roles.contexts[choice.model] = tokens
-    run.roles.looked = True
+            roles_of(run).contexts[choice.model] = tokens
+    roles_of(run).looked = True
 
 
 class _Repeating:

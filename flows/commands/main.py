@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from lakatos.flows.guard import check_packages
+from lakatos.flows.run.known_errors import known_errors
 
 check_packages()
 
@@ -79,7 +80,7 @@ app.command("metrics")(metrics_command)
 app.command("view")(view_command)
 add_commands(app)
 
-STUDIES = Path(__file__).resolve().parent.parent / "studies"
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
 WAITING = 3
 """Exit status of a pass that ended because people have not answered yet."""
 Engine = Annotated[
@@ -404,36 +405,6 @@ def _leaderboard(state: Any) -> Table:
             "tie" if line.tied else "",
         )
     return table
-
-
-def known_errors() -> tuple[type[Exception], ...]:
-    """What a command answers with one line instead of a traceback."""
-    from lakatos.experiments.errors import ExperimentError
-    from lakatos.flows.errors import FlowError
-    from lakatos.judges.errors import JudgeError
-    from lakatos.language_models.errors import LanguageModelError
-    from lakatos.memory.errors import MemoryLibraryError
-    from lakatos.theories.errors import (
-        BenchError,
-        GrammarError,
-        SandboxUnavailableError,
-        TheoryError,
-    )
-    from lakatos.traces.errors import TraceError
-
-    return (
-        ExperimentError,
-        FlowError,
-        JudgeError,
-        LanguageModelError,
-        MemoryLibraryError,
-        BenchError,
-        GrammarError,
-        SandboxUnavailableError,
-        TheoryError,
-        TraceError,
-        OSError,
-    )
 
 
 def main() -> None:

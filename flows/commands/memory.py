@@ -36,7 +36,7 @@ def memory_list(
 ) -> None:
     """All lessons that count, oldest first; those that are in doubt say so."""
     from lakatos.flows.errors import StudyError
-    from lakatos.flows.run.remember import shared_library
+    from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.recall import lesson_text
 
     if kind not in ("", "plan", "fact", "pitfall"):
@@ -69,7 +69,7 @@ def memory_show(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
-    from lakatos.flows.run.remember import shared_library
+    from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.errors import LessonError
     from lakatos.memory.item import Fact, Superseded
     from lakatos.memory.library import Pitfall
@@ -124,7 +124,7 @@ def memory_recall(
     """
     from lakatos.experiments.domains import DOMAINS
     from lakatos.flows.errors import StudyError
-    from lakatos.flows.run.remember import shared_library
+    from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.recall import Lexical, Situation
 
     if domain not in DOMAINS:
@@ -147,9 +147,9 @@ def memory_recall(
 def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
     """Make the library again from the traces, and say whether the file held the same.
 
-    In Python: `lakatos.flows.run.remember.keep_library(runs)`.
+    In Python: `lakatos.flows.roles.remember.keep_library(runs)`.
     """
-    from lakatos.flows.run.remember import keep_library, library_path
+    from lakatos.flows.roles.remember import keep_library, library_path
     from lakatos.traces.digest import digest_bytes
 
     path = library_path(runs)
@@ -172,7 +172,7 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
 @tools_app.command("list")
 def tools_list(runs: RunsFolder = Path("runs")) -> None:
     """The table: the laboratory's own tools, and learned ones with their record."""
-    from lakatos.flows.run.remember import shared_library
+    from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.draft import plan_in_short
     from lakatos.memory.tools import TOOLS
 
@@ -211,7 +211,7 @@ def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
     """
     from lakatos.flows.operations.tool_desk import tool_page
-    from lakatos.flows.run.remember import shared_library
+    from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.tools import TOOLS
 
     if name in TOOLS:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import FlowError, RunMissingError, ScheduleError
 from lakatos.flows.operations.schedule import (
     Schedule,
@@ -293,7 +294,7 @@ def serve_command(
 
 def _be_client_of(server: str) -> None:
     """Settings of this process and of the passes that it starts, before Prefect is imported."""
-    root = str(Path(__file__).resolve().parent.parent)
+    root = str(IMPORT_ROOT)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     os.environ["PREFECT_API_URL"] = server
     quiet = {

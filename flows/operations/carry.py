@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import ChangedStudyError, RunMissingError, StudyError
 from lakatos.flows.run.next_pass import look
 from lakatos.traces.artifact import for_owner, write_whole
@@ -190,7 +191,7 @@ def start_process(
         handed: File descriptors that it gets under the same numbers.
         environment: Variables beside our own.
     """
-    root = str(Path(__file__).resolve().parent.parent)
+    root = str(IMPORT_ROOT)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "ab", opener=for_owner) as words:

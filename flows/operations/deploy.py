@@ -145,7 +145,7 @@ def next_pass(
 
 def refusals() -> tuple[type[Exception], ...]:
     """Errors that have a message for people, which is all that Prefect needs to show."""
-    from lakatos.flows.commands.main import known_errors
+    from lakatos.flows.run.known_errors import known_errors
 
     return known_errors()
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.experiments.domains import DOMAINS
+from lakatos.flows.roles.remember import desk_path, keep_library, recorded_calls, shared_library
 from lakatos.flows.roles.tools import BENCH_DRAWS
 from lakatos.flows.run.memory_records import ToolTried
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.remember import desk_path, keep_library, recorded_calls, shared_library
 from lakatos.flows.run.run import read_state, theory_of, trials_in
 from lakatos.flows.stages.consolidate import LEAST_STUDIES, caller_of, outcome_of, tried
 from lakatos.language_models.errors import ToolError

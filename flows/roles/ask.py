@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from lakatos.flows.errors import FlowError, out_of_budget
+from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.investigate import investigate
 from lakatos.flows.roles.outcomes import outcomes_of
 from lakatos.flows.run.model_settings import RolesConfig
@@ -122,16 +122,16 @@ async def check_models(run: Run) -> None:
 
 async def _look(run: Run) -> None:
     """Look for the models, once in a pass."""
-    if run.roles.looked:
+    if roles_of(run).looked:
         return
-    run.roles.looked = True
+    roles_of(run).looked = True
     for name in sorted({model for _, model in run.config.roles.named}):
-        model = run.roles.callers[name].model
+        model = roles_of(run).callers[name].model
         if not isinstance(model, OpenAIModel):
             continue
         try:
             ready = await preflight(model)
-            run.roles.contexts[name] = ready.context_tokens or run.roles.contexts[name]
+            roles_of(run).contexts[name] = ready.context_tokens or roles_of(run).contexts[name]
         except LanguageModelError as error:
             if run.config.roles.unreachable == "stop":
                 raise FlowError(
@@ -208,7 +208,7 @@ async def _choose(
     run: Run, cycle: int, stage: str, questions: Sequence[Question[Any]], number: int
 ) -> Recorded[ModelsChosen]:
     """Decide who is asked, and whether the budget covers it; once."""
-    roles, config = run.roles, run.config.roles
+    roles, config = roles_of(run), run.config.roles
     routed = {question.role for question in questions if len(config.models_of(question.role)) > 1}
     found = outcomes_of(run.state, lambda name, calls: _spent(run, name, calls)) if routed else ()
     outcomes = [item for item in found if item.role in routed]
@@ -259,8 +259,8 @@ async def _choose(
 async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], who: _To) -> _Said:
     """One question to one model; a call that the trace holds is not made again."""
     caller, rules = (
-        run.roles.callers[who.model],
-        run.roles.rules(question.role, int(place["cycle"])),
+        roles_of(run).callers[who.model],
+        roles_of(run).rules(question.role, int(place["cycle"])),
     )
     position = _position(place, question)
     made: list[Digest] = []
@@ -339,7 +339,7 @@ def _write_down(
         prompt=question.prompt.version,
         rules=digest_bytes(render(said.rules).encode()),
         model=who.model,
-        model_version=run.roles.settings[who.model].version,
+        model_version=roles_of(run).settings[who.model].version,
         served=version,
         calls=said.calls,
         outcome=said.outcome,
@@ -364,7 +364,7 @@ def _position(place: dict[str, int | str], question: Question[Any]) -> dict[str,
 def _request(
     run: Run, question: Question[Any], who: _To, cycle: int, found: Sequence[Exhibit] = ()
 ) -> tuple[Request, tuple[Exhibit, ...]]:
-    roles = run.roles
+    roles = roles_of(run)
     return request_of(
         question,
         roles.rules(question.role, cycle),
@@ -376,7 +376,7 @@ def _request(
 
 
 def _arm(run: Run, config: RolesConfig, name: str) -> Arm:
-    settings = run.roles.settings[name]
+    settings = roles_of(run).settings[name]
     return Arm(
         model=name,
         version=_version_now(run, name),
@@ -393,12 +393,12 @@ def _expected_cost(price: Price, config: RolesConfig) -> float:
 def _version_now(run: Run, name: str) -> Digest:
     """Of what answered last under this name in a stage that is over; what is declared, before anything has."""
     last = [item.record for item in run.state.answered.values() if item.record.model == name]
-    return last[-1].served if last else run.roles.settings[name].version
+    return last[-1].served if last else roles_of(run).settings[name].version
 
 
 def _spent(run: Run, name: str, calls: Sequence[Digest]) -> float:
     """Of these calls, in the unit of `_expected_cost`."""
-    price = run.roles.settings[name].price
+    price = roles_of(run).settings[name].price
     if not (price.input or price.output):
         return float(len(calls))
     records = [run.trace.get(digest, LanguageModelCalled) for digest in calls]
@@ -409,3 +409,25 @@ def _spent(run: Run, name: str, calls: Sequence[Digest]) -> float:
         )
         / 1e6
     )
+
+
+def out_of_budget(run: Run, error: Exception) -> str:
+    """Why no model is asked, where the study goes on without.
+
+    Raises:
+        FlowError: The study stops where its budget is exhausted.
+    """
+    if run.config.roles.exhausted == "stop":
+        said = str(error).replace(
+            "Raise the budget in the study file and resume, or ask for less.", ""
+        )
+        raise FlowError(
+            f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
+            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
+        ) from error
+    return "the budget does not cover it"
+
+
+def roles_of(run: Run) -> Roles:
+    """The language models of a run's study, connected once."""
+    return run.part(Roles)

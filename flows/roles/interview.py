@@ -23,6 +23,7 @@ from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import ModelTakesPart, Recruited, SessionHeld
 from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.ask import roles_of
 from lakatos.flows.run.run import Run
 from lakatos.language_models.call import Called, served_version
 from lakatos.language_models.client import Request, Sampling
@@ -43,7 +44,7 @@ async def check_participant(run: Run) -> None:
     name = run.config.participants.model
     if not name:
         return
-    model = run.roles.callers[name].model
+    model = roles_of(run).callers[name].model
     if not isinstance(model, OpenAIModel):
         return
     try:
@@ -52,7 +53,7 @@ async def check_participant(run: Run) -> None:
         raise FlowError(
             f"the run has not gone on: {error} Then `lakatos resume {run.folder}`."
         ) from error
-    run.roles.contexts[name] = ready.context_tokens or CONTEXT_TOKENS
+    roles_of(run).contexts[name] = ready.context_tokens or CONTEXT_TOKENS
 
 
 def words_of_missing_answers(run: Run) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ async def interview(
     prepared = await _prepare(run, source, recruitment, asked)
     sampling, memory = prepared.record.sampling, prepared.record.memory
     manner = Manner(sampling=sampling, context_tokens=prepared.record.context_tokens, memory=memory)
-    caller = run.roles.callers[run.config.participants.model]
+    caller = roles_of(run).callers[run.config.participants.model]
 
     async def one(place: int) -> Session:
         async def ask(request: Request, where: Mapping[str, int | str]) -> Called:
@@ -129,14 +130,14 @@ async def _prepare(
 ) -> Recorded[ModelTakesPart]:
     """Write down, once, which model takes part, what it reads and how it is asked."""
     people = run.config.participants
-    settings = run.roles.settings[people.model]
+    settings = roles_of(run).settings[people.model]
 
     def work(context: StepContext) -> ModelTakesPart:
         return ModelTakesPart(
             experiment=recruitment.experiment,
             model=people.model,
             model_version=settings.version,
-            context_tokens=run.roles.contexts[people.model],
+            context_tokens=roles_of(run).contexts[people.model],
             sampling=Sampling(temperature=people.temperature, max_tokens=people.max_tokens),
             memory=people.memory,
             language=source.page.language,

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakatos.flows.roles.ask import roles_of
 from lakatos.flows.roles.tools import names_exhibit, toolbox_of
 from lakatos.language_models.call import RecordedModel
 from lakatos.language_models.client import Sampling
@@ -96,7 +97,7 @@ async def _look(
     rules: tuple[Rule, ...],
     inputs: tuple[Digest, ...],
 ) -> Investigated:
-    roles, config = run.roles, run.config.roles
+    roles, config = roles_of(run), run.config.roles
     speaker = RecordedModel(
         roles.callers[model], role=question.role, position=position, inputs=inputs
     )
@@ -167,7 +168,7 @@ def _in_turn(run: Run, record: TracedTools) -> Any:
     async def recorder(
         position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
     ) -> tuple[str, Returned]:
-        async with run.roles.bench:
+        async with roles_of(run).bench:
             return await record(position, prepared, work)
 
     return recorder

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakatos.flows.run.remember import offers_in, recall_in
+from lakatos.flows.roles.remember import offers_in, recall_in
 from lakatos.language_models.tool import Toolbox
 from lakatos.memory.tools import caller_on, tools_on
 from lakatos.memory.use import LearnedTool

@@ -45,6 +45,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Literal, ParamSpec, Self, TypeVar, cast
 
+from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import EngineError, TerminatedError
 from lakatos.traces.artifact import for_owner
 from lakatos.traces.home import cache_home
@@ -567,7 +568,7 @@ def start_server(
         environment: Of the process.
         keep: Leave ``home`` when it ends.
     """
-    words = [sys.executable, "-P", "-c", _SERVER, str(Path(__file__).resolve().parent.parent)]
+    words = [sys.executable, "-P", "-c", _SERVER, str(IMPORT_ROOT)]
     words += [str(listener.fileno()), str(home), *(["keep"] if keep else [])]
     with open(home / "server.log", "wb", opener=for_owner) as log:
         return subprocess.Popen(

@@ -17,15 +17,12 @@ from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.participants.table import get_trials
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
-from lakatos.flows.roles.ask import Roles
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.progress import LeaderRow, Progress, SilentProgress
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted
 from lakatos.flows.run.source import make_source
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.epoch import panel
-from lakatos.judges.epoch import JudgeEpoch
 from lakatos.memory.library import Library
 from lakatos.memory.runner import ToolSandbox
 from lakatos.theories.families import FAMILIES
@@ -41,8 +38,9 @@ from lakatos.traces.step import INBOX_PLACE, Recorded, StepContext, Trace
 from lakatos.traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
+P = TypeVar("P")
 ENGINE_VERSION = "0.1.0"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 """Folder of the packages."""
 
 
@@ -75,8 +73,7 @@ class Run:
         self.laboratory = laboratory_of(self.domain, n_workers)
         self.family: Family = FAMILIES[config.domain]
         self.state = RunState()
-        self.epoch: JudgeEpoch = panel(self)
-        """Its judges, frozen; another one after every end of an epoch."""
+        self._parts: dict[Callable[[Run], Any], Any] = {}
         self._hidden = hidden
         self._forms: dict[Digest, Theory] = {}
         self._trials: dict[Digest, Trials] = {}
@@ -145,14 +142,15 @@ class Run:
             self._trials[artifact] = get_trials(self.trace.artifacts, artifact)
         return self._trials[artifact]
 
-    def empanel(self) -> None:
-        """Take the judges that have a seat now."""
-        self.epoch = panel(self)
+    def part(self, make: Callable[[Run], P]) -> P:
+        """What ``make`` makes of this run, made once: its judges and its language models belong to rooms above."""
+        if make not in self._parts:
+            self._parts[make] = make(self)
+        return cast(P, self._parts[make])
 
-    @cached_property
-    def roles(self) -> Roles:
-        """The study's language models."""
-        return Roles(self)
+    def forget(self, make: Callable[[Run], Any]) -> None:
+        """Let a part be made anew, from the present state, when it is wanted next."""
+        self._parts.pop(make, None)
 
     @cached_property
     def tool_sandbox(self) -> ToolSandbox:

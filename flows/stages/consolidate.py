@@ -8,9 +8,7 @@ from typing import Any
 
 from lakatos.experiments.task import Stimuli, identities
 from lakatos.flows.roles.codify import codify
-from lakatos.flows.run.engine import task
-from lakatos.flows.run.memory_records import InquiryMade, ToolTried
-from lakatos.flows.run.remember import (
+from lakatos.flows.roles.remember import (
     keep_library,
     led,
     library_in,
@@ -18,6 +16,8 @@ from lakatos.flows.run.remember import (
     study_of,
     validity_in,
 )
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.memory_records import InquiryMade, ToolTried
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.inquire import SOUND_OUT

@@ -9,7 +9,7 @@ from lakatos.experiments.power import power_of_people
 from lakatos.flows.run.run import Run, fits_of
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import PEOPLE, sample_of_space
-from lakatos.flows.stages.epoch import rescored
+from lakatos.flows.stages.epoch import epoch_of, rescored
 from lakatos.judges.critic import (
     PROBABILITIES,
     SHARES,
@@ -86,7 +86,7 @@ async def decide_on(
 
 def critics_of(run: Run) -> list[Critic]:
     """Every judge of the panel, the fit to old data, and simulated recovery, by name as in their records."""
-    judges = [judge_critic(judge.name, judge.digest) for judge in run.epoch.judges]
+    judges = [judge_critic(judge.name, judge.digest) for judge in epoch_of(run).judges]
     settings = {
         "people": PEOPLE,
         "draws": RECOVERY_DRAWS,

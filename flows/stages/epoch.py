@@ -151,15 +151,26 @@ async def seat_judges(run: Run) -> None:
         first = model_judge(run.config, lambda: run.state, RUBRIC)
         bred = await _bring_up(run, NAME, 0, taken, first, None, 0)
         _seat(run, NAME, 0, first.digest, bred.digest)
-    for judge in run.epoch.judges:
+    for judge in epoch_of(run).judges:
         if judge.name not in run.state.seats:
             _seat(run, judge.name, 0, judge.digest, run.state.started.digest)
-    run.empanel()
+    empanel(run)
 
 
 def evolving(config: CampaignConfig) -> tuple[str, ...]:
     """Slots that have challengers; what those in them say is measured one by one, so that it can be erased."""
     return (NAME, PROGRAM) if config.judges.rubric else (PROGRAM,)
+
+
+def epoch_of(run: Run) -> JudgeEpoch:
+    """The judges of a run, frozen; others after every end of an epoch."""
+    return run.part(panel)
+
+
+def empanel(run: Run) -> None:
+    """Take the judges that have a seat now."""
+    run.forget(panel)
+    run.part(panel)
 
 
 def panel(run: Run) -> JudgeEpoch:
@@ -204,7 +215,7 @@ def judge_from(
 
 def rubric_of(run: Run) -> Rubric:
     """By which the language model of the panel reads."""
-    found = next((judge for judge in run.epoch.judges if isinstance(judge, RubricJudge)), None)
+    found = next((judge for judge in epoch_of(run).judges if isinstance(judge, RubricJudge)), None)
     return found.rubric if found else RUBRIC
 
 
@@ -457,8 +468,8 @@ def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]
 def _measure(
     run: Run, slot: str, artifact: Digest, submission: Submission, pair: Digest
 ) -> Recorded[Measured]:
-    seat, epoch = run.state.seats[slot], run.epoch.number
-    (judge,) = (judge for judge in run.epoch.judges if judge.name == slot)
+    seat, epoch = run.state.seats[slot], epoch_of(run).number
+    (judge,) = (judge for judge in epoch_of(run).judges if judge.name == slot)
     said = Measured(
         subject=artifact, task=TASK, seat=seat.digest, epoch=epoch, value=judge.judge(submission)
     )
@@ -513,7 +524,8 @@ def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[Heard], lis
             continue
         submission = submission_in(run.trace.artifacts, pair.record)
         answers = {
-            judge.name: grade(judge.judge(submission), PROBABILITIES) for judge in run.epoch.judges
+            judge.name: grade(judge.judge(submission), PROBABILITIES)
+            for judge in epoch_of(run).judges
         }
         error = max(submission.standard_error, 1e-9)
         answers["fit"] = grade(submission.advantage / error, STANDARD_ERRORS)
@@ -546,7 +558,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
         if ended[-1].kind == kind_of(EpochRefilled) and _withdrawn(run):
             for event in ended:
                 run.recall(run.trace.read(event))
-            run.empanel()
+            empanel(run)
             return
     last = run.state.frozen[-1].record.n_evaluations if run.state.frozen else 0
     if run.state.n_measured < next_checkpoint(last, settings.first, settings.ratio):
@@ -595,7 +607,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     await run.step(
         "refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position
     )
-    run.empanel()
+    empanel(run)
     run.progress.note(told(committed.record, [item.record for item in decisions]))
 
 
@@ -626,20 +638,20 @@ def open_epoch(run: Run) -> None:
     Raises:
         EpochMismatchError: The run was begun with judges of another version.
     """
-    number = run.epoch.number
+    number = epoch_of(run).number
     if any(item.record.number == number for item in run.state.epochs):
         return
     assert run.state.started is not None
     inputs, position = [run.state.started.digest], {"epoch": number}
     inputs += [run.state.refilled[-1].digest] if number else []
     before = run.trace.recorded("open_epoch", inputs, position)
-    if before is not None and before.record != run.epoch.opened():
+    if before is not None and before.record != epoch_of(run).opened():
         assert isinstance(before.record, EpochOpened)
         raise EpochMismatchError(
             f"the judges of {run.folder} were frozen as epoch {before.record.epoch[:8]}, and this version of the "
-            f"laboratory has others ({run.epoch.digest[:8]}); go on with the version that began the run."
+            f"laboratory has others ({epoch_of(run).digest[:8]}); go on with the version that began the run."
         )
-    run.record(run.epoch.opened(), name="open_epoch", inputs=inputs, position=position)
+    run.record(epoch_of(run).opened(), name="open_epoch", inputs=inputs, position=position)
 
 
 @task(name="rescore")
@@ -813,7 +825,7 @@ async def _rewrite(
     programs = [ProgramJudge(program) for program in bred[:N_CALIBRATING]]
     others: list[Judge] = [
         ParsimonyJudge(),
-        *(judge for judge in run.epoch.judges if judge.name in RULES),
+        *(judge for judge in epoch_of(run).judges if judge.name in RULES),
         *programs,
     ]
     judge, screening = await screened(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakatos.experiments.task import Stimuli, with_random_sides
+from lakatos.flows.roles.remember import library_in, offers_in, recall_in, study_of, validity_in
 from lakatos.flows.roles.tools import bench_of
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.memory_records import InquiryMade
-from lakatos.flows.run.remember import library_in, offers_in, recall_in, study_of, validity_in
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import leading_rivals
 from lakatos.language_models.errors import ToolError

@@ -10,6 +10,7 @@ from lakatos.flows.run.run import Run, fits_of
 from lakatos.flows.stages.decide import decide_on
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
 from lakatos.flows.stages.epoch import (
+    epoch_of,
     lasting,
     measure,
     open_epoch,
@@ -182,7 +183,7 @@ def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Re
         ),
     ]
     return run.record(
-        run.epoch.judge(submission, cycle),
+        epoch_of(run).judge(submission, cycle),
         name="judge",
         position={"cycle": cycle},
         inputs=[run.state.epochs[-1].digest, *behind, *measure(run, cycle, submission, behind)],

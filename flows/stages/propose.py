@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from lakatos.experiments.task import Stimuli
 from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.memory_records import LessonsRecalled
-from lakatos.flows.run.remember import recall_about
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.memory.recall import MOST

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.roles.remember import LED, study_of
 from lakatos.flows.run.memory_records import LessonsWritten
-from lakatos.flows.run.remember import LED, study_of
 from lakatos.flows.stages.propose import case_of
 from lakatos.language_models.pins import Rule
 from lakatos.memory.item import Fact

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import StudyError
+from lakatos.flows.roles.remember import advise
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.memory_records import InquiryMade
-from lakatos.flows.run.remember import advise
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import OWN
 from lakatos.flows.stages.decide import refined

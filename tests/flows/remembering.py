@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lakatos.flows.roles.remember import recorded_calls, study_of
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.remember import recorded_calls, study_of
 from lakatos.flows.stages.consolidate import caller_of, outcome_of, tried
 from lakatos.flows.stages.inquire import SIMULATIONS, step
 from lakatos.language_models.tool_record import ToolCalled

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.remember import keep_library, library_path, rebuild_library
 from lakatos.flows.run.run import read_state
 from lakatos.flows.stages.consolidate import outdated
 from lakatos.flows.start import run_study

@@ -15,9 +15,9 @@ import pytest
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.budget import raise_budget
+from lakatos.flows.roles.remember import LED
 from lakatos.flows.run.memory_records import TextsEmbedded
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.remember import LED
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.ledger import Budget, spending_of

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from lakatos.flows.commands.main import app, known_errors
+from lakatos.flows.commands.main import app
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.tool_desk import known_tool, retire_tool, tool_page, validate_again
-from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.remember import (
+from lakatos.flows.roles.remember import (
     composition_text,
     keep_library,
     library_path,
@@ -21,6 +20,8 @@ from lakatos.flows.run.remember import (
     recorded_calls,
     shared_library,
 )
+from lakatos.flows.run.known_errors import known_errors
+from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.study import parse_study
 from lakatos.flows.stages.consolidate import economy_of, outdated
 from lakatos.flows.stages.inquire import record_of

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import numpy as np
 import pytest
 
-from lakatos.flows.run.remember import keep_library, library_path, rebuild_library
+from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
 from lakatos.flows.run.run import open_run, read_state
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.client import Usage

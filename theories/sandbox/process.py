@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import scipy
 
+from lakatos import IMPORT_ROOT
 from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
 from lakatos.theories.sandbox import wire
 from lakatos.theories.sandbox.shared import Shared, is_shared
@@ -41,7 +42,6 @@ PROCESSOR_CHECK_SECONDS = 0.25
 PIPE_BYTES = 2**20
 AT_ONCE = 65536
 """Bytes read from a pipe in one go."""
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 class Child:
@@ -356,7 +356,7 @@ def ready(descriptor: int, event: int, seconds: float) -> bool:
 def import_roots() -> list[Path]:
     """Folders that the zygote imports from."""
     installed = (Path(str(module.__file__)).resolve().parents[1] for module in (np, scipy))
-    return list(dict.fromkeys([PROJECT, *installed]))
+    return list(dict.fromkeys([IMPORT_ROOT, *installed]))
 
 
 def bwrap_command(bwrap: str, scratch_bytes: int = 0) -> list[str]:
@@ -390,13 +390,13 @@ def bwrap_command(bwrap: str, scratch_bytes: int = 0) -> list[str]:
         Path(sys.base_exec_prefix),
         Path(os.path.realpath(sys.executable)),
     }
-    roots |= {
-        PROJECT / "theories" / "__init__.py",
-        PROJECT / "theories" / "sandbox",
-        *import_roots()[1:],
-    }
+    roots |= {*import_roots()[1:]}
     for path in (Path("/nix/store"), Path("/etc/ld.so.cache"), *sorted(roots)):
         if not path.is_relative_to("/usr"):
             command += ["--ro-bind-try", str(path), str(path)]
+    # Of the laboratory only what the sandbox itself imports, where a wheel has it; in a checkout links lie there.
+    for part in ("__init__.py", "theories/__init__.py", "theories/sandbox"):
+        place = IMPORT_ROOT / "lakatos" / part
+        command += ["--ro-bind-try", str(place.resolve()), str(place)]
     scratch = ["--size", str(scratch_bytes), "--tmpfs"] if scratch_bytes else ["--dir"]
     return [*command, *scratch, "/empty", "--chdir", "/empty", "--remount-ro", "/", "--"]

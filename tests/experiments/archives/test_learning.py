@@ -23,7 +23,7 @@ In each second-stage state, you will make another choice between two options: R 
 
 You are presented with first-stage options M and Z. You choose <<Z>>. This leads to state S. In state S, you choose <<W>>. You receive no reward.
 You are presented with first-stage options M and Z. You choose <<M>>. This leads to state A. In state A, you choose <<R>>. You receive a reward.
-"""  # noqa: E501
+"""
 LATER = (
     "You are now back 18 months later to do it again.\n"
     "You are presented with first-stage options M and Z. You choose <<M>>. This leads to state S. "

@@ -14,8 +14,8 @@ import pytest
 
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError
+from lakatos.flows.roles.remember import LED, keep_library, library_path, rebuild_library
 from lakatos.flows.run.memory_records import LessonsWritten
-from lakatos.flows.run.remember import LED, keep_library, library_path, rebuild_library
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.rehearsal.app import RehearsalSettings

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lakatos.flows.errors import out_of_budget
+from lakatos.flows.roles.ask import out_of_budget, roles_of
 from lakatos.flows.run.memory_records import LessonsRecalled, LibraryTaken, TextsEmbedded
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, Concluded
 from lakatos.language_models.embedding import embed, most_embedding_cost
@@ -375,7 +375,9 @@ async def recall_as_configured(
     def work(context: StepContext) -> TextsEmbedded:
         worst, vectors, reason = most_embedding_cost(settings.price, texts), None, ""
         try:
-            reserved = run.roles.ledger.reserve(worst, f"embedding {len(texts)} texts by {model!r}")
+            reserved = roles_of(run).ledger.reserve(
+                worst, f"embedding {len(texts)} texts by {model!r}"
+            )
             context.note(reserved.note())
             spent = worst  # as long as nobody knows what the server did
             try:
