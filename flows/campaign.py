@@ -9,8 +9,9 @@ import numpy as np
 
 from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
-from lakatos.flows.roles.ask import check_models, roles_of
+from lakatos.flows.roles.ask import check_models
 from lakatos.flows.roles.interview import check_participant
+from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.engine import flow, task
 from lakatos.flows.run.records import Concluded, FoldFinished

@@ -21,7 +21,7 @@ from lakatos.experiments.record import (
     TrialsCollected,
 )
 from lakatos.flows.branches.branch import Origin
-from lakatos.flows.roles.ask import budget_in
+from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.records import ACTS, Concluded
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.client import Request

@@ -24,7 +24,7 @@ from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.record import ModelTakesPart, Recruited
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.ask import roles_of
+from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.memory_records import LibraryTaken, TextsEmbedded
 from lakatos.flows.run.records import FoldFinished

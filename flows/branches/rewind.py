@@ -38,7 +38,7 @@ from lakatos.flows.branches.rates import (
 )
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import RewindError
-from lakatos.flows.roles.ask import roles_of
+from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state

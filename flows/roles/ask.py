@@ -15,11 +15,11 @@ from pydantic import BaseModel
 
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.investigate import investigate
+from lakatos.flows.roles.models import out_of_budget, roles_of
 from lakatos.flows.roles.outcomes import outcomes_of
 from lakatos.flows.run.model_settings import RolesConfig
-from lakatos.language_models.call import Called, Caller, served_version
+from lakatos.language_models.call import Called, served_version
 from lakatos.language_models.client import Request
-from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import (
     BudgetExhaustedError,
@@ -27,20 +27,18 @@ from lakatos.language_models.errors import (
     LanguageModelError,
     PinnedRuleError,
 )
-from lakatos.language_models.ledger import NOTHING, Budget, Ledger, worst_case
-from lakatos.language_models.limit import RateLimit
-from lakatos.language_models.pins import Rule, active, render
+from lakatos.language_models.ledger import NOTHING, worst_case
+from lakatos.language_models.pins import Rule, render
 from lakatos.language_models.preflight import preflight
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.routing import Arm, Choice, choose
-from lakatos.language_models.settings import ModelSettings, Price
+from lakatos.language_models.settings import Price
 from lakatos.language_models.structured import Answered, ask_for
 from lakatos.theories.roles.exhibit import Exhibit
-from lakatos.theories.roles.question import CONTEXT_TOKENS, Question, pinned_request, request_of
-from lakatos.theories.roles.record import BudgetRaised, ModelsChosen, RoleAnswered
-from lakatos.theories.roles.rule import pins_of
-from lakatos.traces.digest import Digest, digest_bytes, digest_of
-from lakatos.traces.step import Recorded, StepContext, Trace
+from lakatos.theories.roles.question import Question, pinned_request, request_of
+from lakatos.theories.roles.record import ModelsChosen, RoleAnswered
+from lakatos.traces.digest import Digest, digest_bytes
+from lakatos.traces.step import Recorded, StepContext
 
 if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
@@ -48,45 +46,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 TYPICAL_TOKENS = 4000
 """Of a prompt, for the cost that is expected of a model before it was asked."""
-
-
-class Roles:
-    """The language models of a run, with its budget and its rules."""
-
-    def __init__(self, run: Run) -> None:
-        """Ask nobody yet."""
-        self.settings: dict[str, ModelSettings] = dict(run.config.models)
-        self.ledger = Ledger.of(budget_in(run.trace, run.config.budget), run.trace.journal.events())
-        self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
-        self.pins = pins_of(run.config.roles.rules)
-        self.bench = asyncio.Lock()
-        """Held while a tool works."""
-        self.looked = False
-        """Whether the models were looked for in this pass."""
-        self.contexts = {
-            name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()
-        }
-        self.callers = {
-            name: Caller(
-                CLIENTS[settings.client](settings),
-                run.trace,
-                self.ledger,
-                price=settings.price,
-                rate=RateLimit(settings.requests_per_minute, settings.tokens_per_minute),
-                most_in_flight=settings.most_in_flight,
-            )
-            for name, settings in self.settings.items()
-        }
-
-    def rules(self, role: str, cycle: int) -> tuple[Rule, ...]:
-        """What is pinned to a role's requests."""
-        return active(self.pins, role, cycle)
-
-    async def close(self) -> None:
-        """Close the connections to the servers."""
-        for caller in self.callers.values():
-            if isinstance(caller.model, OpenAIModel):
-                await caller.model.close()
 
 
 @dataclass(frozen=True)
@@ -100,12 +59,6 @@ class Heard(Generic[T]):
     shown: tuple[Exhibit, ...]
     """What found room in the prompt."""
     rules: tuple[Rule, ...]
-
-
-def budget_in(trace: Trace, study: Budget) -> Budget:
-    """The study's budget, or what the researcher has raised it to."""
-    raised = [item.record.budget for item in trace.records(BudgetRaised)]
-    return raised[-1] if raised else study
 
 
 async def check_models(run: Run) -> None:
@@ -409,25 +362,3 @@ def _spent(run: Run, name: str, calls: Sequence[Digest]) -> float:
         )
         / 1e6
     )
-
-
-def out_of_budget(run: Run, error: Exception) -> str:
-    """Why no model is asked, where the study goes on without.
-
-    Raises:
-        FlowError: The study stops where its budget is exhausted.
-    """
-    if run.config.roles.exhausted == "stop":
-        said = str(error).replace(
-            "Raise the budget in the study file and resume, or ask for less.", ""
-        )
-        raise FlowError(
-            f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
-            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
-        ) from error
-    return "the budget does not cover it"
-
-
-def roles_of(run: Run) -> Roles:
-    """The language models of a run's study, connected once."""
-    return run.part(Roles)

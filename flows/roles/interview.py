@@ -23,7 +23,7 @@ from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import ModelTakesPart, Recruited, SessionHeld
 from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.ask import roles_of
+from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.run import Run
 from lakatos.language_models.call import Called, served_version
 from lakatos.language_models.client import Request, Sampling

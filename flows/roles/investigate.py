@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakatos.flows.roles.ask import roles_of
+from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.tools import names_exhibit, toolbox_of
 from lakatos.language_models.call import RecordedModel
 from lakatos.language_models.client import Sampling

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lakatos.flows.roles.ask import out_of_budget, roles_of
+from lakatos.flows.roles.models import out_of_budget, roles_of
 from lakatos.flows.run.memory_records import LessonsRecalled, LibraryTaken, TextsEmbedded
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, Concluded
 from lakatos.language_models.embedding import embed, most_embedding_cost

@@ -1,0 +1,90 @@
+"""The language models of a run: their connections, the budget that they share, and the rules pinned to their requests."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from lakatos.flows.errors import FlowError
+from lakatos.language_models.call import Caller
+from lakatos.language_models.clients import CLIENTS
+from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.limit import RateLimit
+from lakatos.language_models.pins import Rule, active
+from lakatos.language_models.settings import ModelSettings
+from lakatos.theories.roles.question import CONTEXT_TOKENS
+from lakatos.theories.roles.record import BudgetRaised
+from lakatos.theories.roles.rule import pins_of
+from lakatos.traces.digest import digest_of
+from lakatos.traces.step import Trace
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.run import Run
+
+
+class Roles:
+    """The language models of a run, with its budget and its rules."""
+
+    def __init__(self, run: Run) -> None:
+        """Ask nobody yet."""
+        self.settings: dict[str, ModelSettings] = dict(run.config.models)
+        self.ledger = Ledger.of(budget_in(run.trace, run.config.budget), run.trace.journal.events())
+        self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
+        self.pins = pins_of(run.config.roles.rules)
+        self.bench = asyncio.Lock()
+        """Held while a tool works."""
+        self.looked = False
+        """Whether the models were looked for in this pass."""
+        self.contexts = {
+            name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()
+        }
+        self.callers = {
+            name: Caller(
+                CLIENTS[settings.client](settings),
+                run.trace,
+                self.ledger,
+                price=settings.price,
+                rate=RateLimit(settings.requests_per_minute, settings.tokens_per_minute),
+                most_in_flight=settings.most_in_flight,
+            )
+            for name, settings in self.settings.items()
+        }
+
+    def rules(self, role: str, cycle: int) -> tuple[Rule, ...]:
+        """What is pinned to a role's requests."""
+        return active(self.pins, role, cycle)
+
+    async def close(self) -> None:
+        """Close the connections to the servers."""
+        for caller in self.callers.values():
+            if isinstance(caller.model, OpenAIModel):
+                await caller.model.close()
+
+
+def budget_in(trace: Trace, study: Budget) -> Budget:
+    """The study's budget, or what the researcher has raised it to."""
+    raised = [item.record.budget for item in trace.records(BudgetRaised)]
+    return raised[-1] if raised else study
+
+
+def out_of_budget(run: Run, error: Exception) -> str:
+    """Why no model is asked, where the study goes on without.
+
+    Raises:
+        FlowError: The study stops where its budget is exhausted.
+    """
+    if run.config.roles.exhausted == "stop":
+        said = str(error).replace(
+            "Raise the budget in the study file and resume, or ask for less.", ""
+        )
+        raise FlowError(
+            f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
+            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
+        ) from error
+    return "the budget does not cover it"
+
+
+def roles_of(run: Run) -> Roles:
+    """The language models of a run's study, connected once."""
+    return run.part(Roles)
