@@ -22,8 +22,8 @@ from scipy.stats import chi2
 
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMeasures
-from lakatos.theories.account import ClauseWording, ToldClause
 from lakatos.theories import errors
+from lakatos.theories.account import ClauseWording, ToldClause
 from lakatos.theories.claim import check_claim
 from lakatos.theories.clause_check import (
     N_PEOPLE,

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from lakatos.flows.ports import address_of, inherited, listen
+from lakatos.flows.run.ports import address_of, inherited, listen
 
 
 def serve(

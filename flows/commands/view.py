@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lakatos.flows.errors import FlowError
-from lakatos.flows.ports import address_of, inherited, listen
+from lakatos.flows.run.ports import address_of, inherited, listen
 
 
 def view(

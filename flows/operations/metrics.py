@@ -122,7 +122,7 @@ def serve_metrics(
         FlowError: The port is taken.
     """
     from lakatos.experiments.participants.web.door import REQUEST_SECONDS, is_named
-    from lakatos.flows.ports import listen
+    from lakatos.flows.run.ports import listen
 
     class Handler(BaseHTTPRequestHandler):
         timeout = REQUEST_SECONDS

@@ -32,7 +32,6 @@ from lakatos.flows.operations.lab import (
     running,
 )
 from lakatos.flows.operations.schedule import Schedule, change_schedules
-from lakatos.flows.ports import listen
 from lakatos.flows.run.engine import (
     CLIENT_SECRET,
     basic,
@@ -41,6 +40,7 @@ from lakatos.flows.run.engine import (
     start_server,
 )
 from lakatos.flows.run.next_pass import look
+from lakatos.flows.run.ports import listen
 from lakatos.flows.start import run_study
 
 ROOT = Path(__file__).resolve().parents[2]
