@@ -821,9 +821,9 @@ def _write(
         parameters["lapse"] = lapse_prior(spread)
         claim = f"people {tree_words(clean, signed, gates)}; sometimes they choose at random."
         claim = claim.replace("guess", "choose any") if told.allowed.shape[1] > 2 else claim
-        words = claim.removeprefix("people ").partition("; sometimes")[0]
+        habit = claim.removeprefix("people ").partition("; sometimes")[0]
         lapsing = ClauseWording("sometimes choose at random ({lapse%} of the time)", sentence=2)
-        clauses = [ClauseWording(words), lapsing]
+        clauses = [ClauseWording(habit), lapsing]
         title = "Rule list of learning"
         p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
     head = [
